@@ -1,0 +1,215 @@
+"""Typed rows of one run: what the world writes and what ``sim.measure`` reads.
+
+Owns the layout of the rows, their codes, and the hand-over in blocks. The world (or a baseline) extends the flat
+lists ``attempts``, ``requests`` and ``levels`` with one tuple a row; once a block is full it becomes a numpy array of
+shape ``(n, width)`` and goes to every consumer. Memory is one block, whatever the length of the run.
+
+Must not know: manifests, controllers, metrics. Times are integer nanoseconds from the start of the run; principals,
+providers, streams and phases are indices into the manifest's lists, in its order.
+
+What a writer promises:
+
+* Ordinals count arrivals from 0 in order of intended arrival, and attempt 1 is requested at the intended arrival.
+* An attempt's row is written when it ends, a request's row when it settles, after the rows of its attempts.
+* Level rows are written in order of time. Every waiter writes ``+1`` and ``-1`` on ``QUEUE`` (an attempt decided
+  at the instant it was requested may leave out both), every call ``+1`` and ``-1`` on ``ACTIVE``.
+* What is unsettled at the end gets a request row with ``IN_FLIGHT`` and ``settled_ns`` = end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollgate.core.deny import DenyReason
+from tollgate.core.errors import InvariantViolation
+
+Rows = NDArray[np.int64]
+"""A block of rows, shape ``(n, width)``; columns by ``AttemptCol``, ``RequestCol`` or ``LevelCol``."""
+
+NONE: Final = -1
+"""Stands for "no reason", "no hold" and "no signal" in a column of codes or times."""
+
+REASONS: Final = tuple(DenyReason)
+"""Reason codes are positions in this tuple."""
+
+REASON_CODE: Final = {reason: code for code, reason in enumerate(REASONS)}
+
+BLOCK_ROWS: Final = 1 << 14
+"""Rows a block: large enough to spread numpy's cost a call (about 1 us), small enough to stay in a 2 MB cache."""
+
+
+class AttemptOutcome(IntEnum):
+    """How one attempt ended."""
+
+    COMPLETED = 0
+    FAILED = 1
+    SHED = 2  # refused by admission; decided == ended
+    CANCELLED = 3  # left before it was admitted; decided == ended
+    ABORTED = 4  # left while in service
+
+
+class RequestOutcome(IntEnum):
+    """How one request settled."""
+
+    COMPLETED = 0
+    FAILED = 1
+    SHED = 2
+    CANCELLED = 3
+    IN_FLIGHT = 4  # unsettled when the run ended
+
+
+class LevelKind(IntEnum):
+    """Which level a row changes."""
+
+    ACTIVE = 0  # calls in service
+    QUEUE = 1  # requests waiting for admission
+
+
+class AttemptCol(IntEnum):
+    """Columns of an attempt row."""
+
+    ORDINAL = 0
+    ATTEMPT = 1  # from 1
+    STREAM = 2
+    PRINCIPAL = 3
+    PROVIDER = 4
+    PHASE = 5  # the arrival's phase, for retries too
+    REQUESTED = 6  # ns
+    DECIDED = 7  # ns; admitted, refused or left
+    ENDED = 8  # ns
+    OUTCOME = 9  # AttemptOutcome
+    REASON = 10  # index into REASONS, or NONE
+    HOLD = 11  # tollgate.decision.evidence.Hold of the first deferral, or NONE
+    ELIGIBLE_WAIT = 12  # ns its lane's head was eligible and not served
+    TOKENS = 13
+
+
+class RequestCol(IntEnum):
+    """Columns of a request row."""
+
+    ORDINAL = 0
+    STREAM = 1
+    PRINCIPAL = 2
+    PROVIDER = 3
+    PHASE = 4
+    INTENDED = 5  # ns; when the client meant to ask
+    SETTLED = 6  # ns
+    OUTCOME = 7  # RequestOutcome
+    REASON = 8  # index into REASONS, or NONE
+    ATTEMPTS = 9
+    ADMISSIONS = 10
+    SIGNAL = 11  # ns the cancellation fired, or NONE
+
+
+class LevelCol(IntEnum):
+    """Columns of a level row."""
+
+    AT = 0  # ns
+    DELTA = 1  # +1 or -1
+    KIND = 2  # LevelKind
+    PRINCIPAL = 3
+    PROVIDER = 4
+    TOKENS = 5  # drawn from the token buckets; 0 but for ACTIVE +1
+
+
+class TransitionRow(NamedTuple):
+    """A breaker's change of state, in order of time."""
+
+    provider: int
+    from_state: str
+    to_state: str
+    at_ns: int
+    failures: int
+    cause_ordinal: int
+
+
+class PauseRow(NamedTuple):
+    """A provider's announced pause (Retry-After), in order of ``from_ns``; pauses of one provider may overlap."""
+
+    provider: int
+    from_ns: int
+    until_ns: int
+
+
+class Consumer(Protocol):
+    """Reads a trace block by block. A block belongs to the consumer's call only: copy what must outlive it."""
+
+    def attempts(self, rows: Rows) -> None:
+        """Take attempt rows, shape ``(n, len(AttemptCol))``; delivered before the requests of the same block."""
+
+    def requests(self, rows: Rows) -> None:
+        """Take request rows, shape ``(n, len(RequestCol))``."""
+
+    def levels(self, rows: Rows) -> None:
+        """Take level rows, shape ``(n, len(LevelCol))``, times never falling."""
+
+    def close(self, end_ns: int, arrivals: int, transitions: Sequence[TransitionRow], pauses: Sequence[PauseRow]) -> None:
+        """Take the end of the run: its instant, the number of arrivals offered, and the rare rows, whole."""
+
+
+class Trace:
+    """The writer's side: three flat lists of integers, two lists of rare rows, and the hand-over.
+
+    The lists keep their identity, so a writer may hold ``trace.attempts.extend`` in a local name.
+    """
+
+    __slots__ = ("_consumers", "_rows", "attempts", "levels", "pauses", "requests", "transitions")
+
+    def __init__(self, consumers: Sequence[Consumer], *, block_rows: int = BLOCK_ROWS) -> None:
+        """Create an empty trace; ``block_rows`` is about how many rows of one kind a block holds."""
+        self._consumers = tuple(consumers)
+        self._rows = block_rows
+        self.attempts: list[int] = []
+        self.requests: list[int] = []
+        self.levels: list[int] = []
+        self.transitions: list[tuple[int, str, str, int, int, int]] = []
+        self.pauses: list[tuple[int, int, int]] = []
+
+    def flush_if_full(self) -> None:
+        """Hand over the block if one of the lists holds a block's worth of rows. Cheap: call it once per arrival."""
+        if len(self.levels) >= self._rows * len(LevelCol) or len(self.attempts) >= self._rows * len(AttemptCol):
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand over what is there.
+
+        Raises:
+            InvariantViolation: If a list does not hold whole rows.
+        """
+        attempts = _block(self.attempts, len(AttemptCol), "attempts")
+        requests = _block(self.requests, len(RequestCol), "requests")
+        levels = _block(self.levels, len(LevelCol), "levels")
+        for consumer in self._consumers:
+            if len(levels):
+                consumer.levels(levels)
+            if len(attempts):
+                consumer.attempts(attempts)
+            if len(requests):
+                consumer.requests(requests)
+
+    def close(self, end_ns: int, arrivals: int) -> None:
+        """Hand over the rest and the end of the run.
+
+        Args:
+            end_ns: The instant the run ended, ns.
+            arrivals: How many arrivals were offered, counted where they were offered and not from the rows.
+        """
+        self.flush()
+        transitions = [TransitionRow(*row) for row in self.transitions]
+        pauses = [PauseRow(*row) for row in self.pauses]
+        for consumer in self._consumers:
+            consumer.close(end_ns, arrivals, transitions, pauses)
+
+
+def _block(flat: list[int], width: int, name: str) -> Rows:
+    """Turn a flat list into rows and empty it in place (``fromiter`` is twice as fast here as ``np.array``)."""
+    if len(flat) % width:
+        raise InvariantViolation(f"trace.{name}: {len(flat)} integers are no whole number of rows of {width}")
+    rows = np.fromiter(flat, dtype=np.int64, count=len(flat)).reshape(-1, width)
+    flat.clear()
+    return rows
