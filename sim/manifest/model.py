@@ -1,0 +1,379 @@
+"""The one internal model that every manifest schema maps onto: plain frozen values in integer nanoseconds and exact fractions.
+
+This module owns the shape of what a run is told. It must not know files, schemas or pydantic, and it draws nothing: how a distribution is
+sampled belongs to ``sim.workload``, how a client behaves to ``sim.world``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+from tollgate.decision.profile import AdmissionProfile
+
+Discipline = Literal["default", "reference"]
+Op = Literal["<=", ">=", "<", ">"]
+Estimand = Literal["path", "mean", "hold"]
+
+MAX_ATTEMPTS: Final = 62
+"""Most attempts a client may make: the failures of all attempts of one arrival travel as bits of one signed 64-bit column."""
+
+
+# ------------------------------------------------------------------------------------------------------------- distributions
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Always ``value``."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Each integer from ``low`` to ``high``, both included, equally likely."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Exponential with the given mean, rounded to the nearest integer."""
+
+    mean: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """One of ``parts`` by its weight; the weights are exact and sum to 1."""
+
+    parts: tuple[tuple[Fraction, Constant | Uniform], ...]
+
+
+Distribution = Constant | Uniform | Exponential | Mixture
+
+
+# ------------------------------------------------------------------------------------------------------------------ arrivals
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Arrivals at a constant rate (per second, for each principal of the stream), changed only by the phases."""
+
+    per_second: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class BurstyPoisson:
+    """Poisson arrivals whose rate is multiplied during bursts.
+
+    Attributes:
+        per_second: Rate outside bursts, for each principal of the stream.
+        multiplier: Factor on the rate inside a burst.
+        first_ns: Start of the first burst from the start of the run.
+        burst_ns: Length of a burst.
+        every_ns: From the start of one burst to the next; None for a single burst.
+    """
+
+    per_second: Fraction
+    multiplier: Fraction
+    first_ns: int
+    burst_ns: int
+    every_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceReplay:
+    """Arrivals read from a file, row by row.
+
+    Attributes:
+        path: The file, resolved against the manifest's folder.
+        sha256: Hex digest of the file's bytes, checked when the manifest is read.
+        options: How to read it, as the manifest writes it; the trace reader knows the keys.
+    """
+
+    path: Path
+    sha256: str
+    options: Mapping[str, str | int | bool]
+
+
+Arrivals = Poisson | BurstyPoisson | TraceReplay
+
+
+# -------------------------------------------------------------------------------------------------------------------- clients
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When a client tries again after a failed attempt.
+
+    Attributes:
+        kind: ``none``, ``fixed`` (always ``base_ns``) or ``exponential`` (doubling from ``base_ns`` up to ``cap_ns``).
+        base_ns: First wait.
+        cap_ns: Longest wait.
+        jitter: ``full`` draws the wait uniformly from 0 up to it, ``none`` takes it as it is.
+        max_attempts: Attempts in all, the first one included.
+    """
+
+    kind: Literal["none", "fixed", "exponential"] = "none"
+    base_ns: int = 0
+    cap_ns: int = 0
+    jitter: Literal["none", "full"] = "none"
+    max_attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How the callers of a stream behave.
+
+    Attributes:
+        timeout_ns: Patience of one request from its arrival, over all attempts; None for endless.
+        cancel_probability: Share of requests that the caller cancels.
+        cancel_after_ns: When it does, from the arrival; None where nobody cancels.
+        on_refusal: Whether a refusal ends the request or is retried like a failure.
+        retry: The waits between attempts.
+        honour_retry_after: Whether a wait the service announces is waited out.
+        abortable_backoff: Whether a cancellation during a wait between attempts takes effect at once; if not, the next attempt meets it.
+    """
+
+    timeout_ns: int | None = None
+    cancel_probability: Fraction = Fraction(0)
+    cancel_after_ns: int | None = None
+    on_refusal: Literal["give-up", "retry"] = "give-up"
+    retry: Retry = Retry()
+    honour_retry_after: bool = True
+    abortable_backoff: bool = True
+
+
+# -------------------------------------------------------------------------------------------------- streams, world and rules
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalInfo:
+    """One who asks, and the class that reports group it by."""
+
+    name: str
+    cls: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of the run, from ``start_ns`` up to but not including ``end_ns``.
+
+    Attributes:
+        name: Label in observations.
+        start_ns: From the start of the run.
+        end_ns: From the start of the run.
+        rate_multiplier: Factor on a stream's arrival rate, by stream name; 1 where a stream is not named.
+    """
+
+    name: str
+    start_ns: int
+    end_ns: int
+    rate_multiplier: Mapping[str, Fraction] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A source of requests that behave alike.
+
+    Attributes:
+        index: Place in the manifest; ties between arrivals go to the lower one.
+        name: Name of the stream and of its random streams.
+        cls: Class of its requests.
+        principals: Indices into ``Manifest.principals``; each has the arrival rate of its own, except in a replayed trace.
+        arrivals: When requests come.
+        tokens: Work of a request, tokens.
+        providers: (index into ``Manifest.providers``, exact weight); the weights sum to 1.
+        client: How its callers behave.
+    """
+
+    index: int
+    name: str
+    cls: str
+    principals: tuple[int, ...]
+    arrivals: Arrivals
+    tokens: Distribution
+    providers: tuple[tuple[int, Fraction], ...]
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderModel:
+    """A simulated provider.
+
+    Attributes:
+        id: Its name in the profile.
+        service: Length of a call, ns.
+        failure_probability: Chance that a call fails.
+        fails_first_attempt_only: Whether later attempts always succeed, as in the seed's manifests.
+    """
+
+    id: str
+    service: Distribution
+    failure_probability: Fraction = Fraction(0)
+    fails_first_attempt_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GateSpec:
+    """A rule over one metric.
+
+    Attributes:
+        id: Its name in verdicts.
+        metric: Name in ``sim.metrics``.
+        where: Selector values, such as ``{"class": "quiet"}``.
+        op: Comparison that must hold between the observed value and ``bound``.
+        bound: Exact decimal text, in ``unit``.
+        unit: The metric's unit.
+        estimand: ``path`` (this run), ``mean`` (over replications) or ``hold`` (share of runs in which it holds).
+        confidence: Of the interval that decides, exact.
+        min_probability: The share a ``hold`` gate asks for; None for the others.
+        severity: Whether it can change the verdict.
+    """
+
+    id: str
+    metric: str
+    where: Mapping[str, str]
+    op: Op
+    bound: str
+    unit: str
+    estimand: Estimand
+    confidence: Fraction = Fraction(95, 100)
+    min_probability: Fraction | None = None
+    severity: Literal["block", "warn"] = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a value of the manifest comes from."""
+
+    path: str
+    value: str
+    kind: Literal["measured", "fitted", "assumed"]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file the run depends on beside the manifest itself; ``sha256`` is hex."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFamilyModel:
+    """The arrival model of the seed's manifests, in its own units: its generator is reproduced to the bit, floats included.
+
+    Attributes:
+        seed: Of its generator.
+        rate: Average requests per second outside the spike, as the file has it.
+        spike_multiplier: Factor on the rate in the spike.
+        spike_start_ms: Start of the spike.
+        spike_ms: Length of the spike.
+        end_ms: End of the arrivals.
+        principals: (index into ``Manifest.principals``, weight) in the order of the file.
+        providers: Indices into ``Manifest.providers`` in the order of their ids by code unit.
+        small_tokens: Tokens of an ordinary request.
+        huge_tokens: Tokens of a huge one.
+        huge_share: Share of huge ones.
+        service_min_ms: Shortest call.
+        service_max_ms: Longest call.
+        failure_rate: Share of requests whose first attempt fails.
+        max_retries: Attempts after the first.
+        backoff_ms: Wait before each of them.
+        cancellation_rate: Share of requests the caller cancels.
+        cancel_after_ms: When it does, from the arrival.
+    """
+
+    seed: int
+    rate: float
+    spike_multiplier: float
+    spike_start_ms: int
+    spike_ms: int
+    end_ms: int
+    principals: tuple[tuple[int, float], ...]
+    providers: tuple[int, ...]
+    small_tokens: int
+    huge_tokens: int
+    huge_share: float
+    service_min_ms: int
+    service_max_ms: int
+    failure_rate: float
+    max_retries: int
+    backoff_ms: int
+    cancellation_rate: float
+    cancel_after_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A validated manifest, whatever schema it was written in.
+
+    Attributes:
+        schema: Schema it was written in.
+        name: Name of the experiment.
+        version: Its version; the same name and version always mean the same bytes.
+        mode: Kind of provider it runs against.
+        seed: Root of every random stream.
+        sha256: Hex digest of ``raw``.
+        raw: The exact bytes of the file, before any override.
+        path: Where it was read.
+        target_kind: What is under test.
+        discipline: Which discipline decides.
+        profile: The limits under test, one entry for every principal.
+        phases: Back to back from 0, cut at the window if one was given.
+        warmup_ns: Observations begin here.
+        drain_ns: Time after the last phase for what is in flight.
+        streams: The traffic; empty for the seed's manifests.
+        providers: The world.
+        principals: Everyone who asks.
+        gates: The rules for the verdict.
+        replications_n: Runs that ``gate`` makes.
+        provenance: Where values come from.
+        inputs: Files beside the manifest, such as traces and assumptions.
+        client: How callers behave where there are no streams (the seed's manifests); None otherwise.
+        seed_family: The arrival model of the seed's manifests; None for ours.
+        declared_horizon_ns: Length of the phases before a window cut them.
+        overrides: (path, value) changed after reading, for the record.
+        lacks: What has to be assumed before this manifest can be run; empty when it is complete.
+    """
+
+    schema: str
+    name: str
+    version: str
+    mode: str
+    seed: int
+    sha256: str
+    raw: bytes = field(repr=False)
+    path: Path
+    target_kind: str
+    discipline: Discipline
+    profile: AdmissionProfile = field(repr=False)
+    phases: tuple[Phase, ...]
+    warmup_ns: int
+    drain_ns: int
+    streams: tuple[Stream, ...] = field(repr=False)
+    providers: tuple[ProviderModel, ...]
+    principals: tuple[PrincipalInfo, ...] = field(repr=False)
+    gates: tuple[GateSpec, ...]
+    replications_n: int = 1
+    provenance: tuple[Provenance, ...] = ()
+    inputs: tuple[InputFile, ...] = ()
+    client: Client | None = None
+    seed_family: SeedFamilyModel | None = None
+    declared_horizon_ns: int = 0
+    overrides: tuple[tuple[str, str], ...] = ()
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def horizon_ns(self) -> int:
+        """End of the arrivals: the end of the last phase, ns from the start."""
+        return self.phases[-1].end_ns
