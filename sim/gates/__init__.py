@@ -1,0 +1,26 @@
+"""Verdicts from stored numbers alone: anyone with a record can work its verdict out again."""
+
+from __future__ import annotations
+
+from sim.gates.evaluation import Basis, GateResult, Overall, evaluate, overall
+from sim.gates.gate import Gate, GateSpec
+from sim.gates.guarantees import Guarantees
+from sim.gates.rows import CheckRow, GateResultRow, GateRow, ObservationRow
+from sim.gates.verdict import Verdict, exit_code
+
+__all__ = [
+    "Basis",
+    "CheckRow",
+    "Gate",
+    "GateResult",
+    "GateResultRow",
+    "GateRow",
+    "GateSpec",
+    "Guarantees",
+    "ObservationRow",
+    "Overall",
+    "Verdict",
+    "evaluate",
+    "exit_code",
+    "overall",
+]

@@ -1,0 +1,165 @@
+"""One gate: which number, against which bound, and how much a miss weighs.
+
+Owns the comparison in exact arithmetic, and how a manifest's gate becomes a row of a record's plan and back. It must
+not know manifests: whatever carries the same attributes can be turned into a gate.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, Protocol, cast
+
+from sim.gates.rows import GateRow, Labels, Operator
+from sim.metrics import BY_NAME
+from tollgate.core.units import decimal_text, fraction
+
+OPERATORS: Final[Mapping[Operator, Callable[[Fraction, Fraction], bool]]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+"""What each ``op`` asks of ``observed op bound``."""
+
+
+class GateSpec(Protocol):
+    """The attributes that a manifest's gate has; ``sim.manifest`` has checked them."""
+
+    @property
+    def id(self) -> str:
+        """Its name in verdicts."""
+
+    @property
+    def metric(self) -> str:
+        """Dotted name of the metric."""
+
+    @property
+    def where(self) -> Mapping[str, str]:
+        """Selectors."""
+
+    @property
+    def op(self) -> Operator:
+        """The comparison."""
+
+    @property
+    def bound(self) -> str:
+        """Exact decimal, in ``unit``."""
+
+    @property
+    def unit(self) -> str:
+        """The metric's unit."""
+
+    @property
+    def estimand(self) -> Literal["path", "mean", "hold"]:
+        """What the bound speaks of."""
+
+    @property
+    def confidence(self) -> Fraction:
+        """Confidence level."""
+
+    @property
+    def min_probability(self) -> Fraction | None:
+        """Least share of runs."""
+
+    @property
+    def severity(self) -> Literal["block", "warn"]:
+        """What a miss does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A bound on one metric.
+
+    Attributes:
+        id: Name of the gate, unique in its manifest.
+        metric: Dotted name of the metric.
+        where: Selectors that pick one observation; empty for the whole run.
+        op: The comparison that must hold between the observed value and ``bound``.
+        bound: Exact decimal, in ``unit``.
+        unit: Unit of the metric.
+        estimand: What the bound speaks of: this very run (``path``), the mean over seeds, or the share of runs that
+            hold it (``hold``).
+        confidence: Confidence level of the decision, a decimal; only replications use it.
+        min_probability: Least share of runs that must hold, a decimal (``hold`` only).
+        severity: Whether a miss blocks or only warns.
+        guaranteed: The value that the configuration alone keeps the metric from crossing in the direction of ``op``, an
+            exact decimal in ``unit``, or None.
+    """
+
+    id: str
+    metric: str
+    where: Labels
+    op: Operator
+    bound: str
+    unit: str
+    estimand: Literal["path", "mean", "hold"]
+    confidence: str | None
+    min_probability: str | None
+    severity: Literal["block", "warn"]
+    guaranteed: str | None = None
+
+    @classmethod
+    def of(cls, spec: GateSpec, *, guaranteed: Fraction | None) -> Gate:
+        """Return the gate that a manifest asks for.
+
+        Args:
+            spec: The manifest's gate.
+            guaranteed: What the configuration keeps the metric from crossing, in the gate's unit.
+        """
+        return cls(
+            id=spec.id,
+            metric=spec.metric,
+            where=cast("Labels", dict(spec.where)),
+            op=spec.op,
+            bound=spec.bound,
+            unit=spec.unit,
+            estimand=spec.estimand,
+            confidence=decimal_text(spec.confidence),
+            min_probability=None if spec.min_probability is None else decimal_text(spec.min_probability),
+            severity=spec.severity,
+            guaranteed=None if guaranteed is None else decimal_text(guaranteed),
+        )
+
+    @classmethod
+    def from_row(cls, row: GateRow) -> Gate:
+        """Return the gate that a row of a plan states."""
+        return cls(**row)
+
+    def to_row(self) -> GateRow:
+        """Return the row that reads back as this gate."""
+        return GateRow(
+            id=self.id,
+            metric=self.metric,
+            where=dict(self.where),
+            op=self.op,
+            bound=self.bound,
+            unit=self.unit,
+            estimand=self.estimand,
+            confidence=self.confidence,
+            min_probability=self.min_probability,
+            severity=self.severity,
+            guaranteed=self.guaranteed,
+        )
+
+    @property
+    def is_host(self) -> bool:
+        """Whether the metric is a figure of the machine, which a re-run need not reproduce."""
+        metric = BY_NAME.get(self.metric)
+        return metric is not None and metric.host
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether the configuration alone keeps the bound, so that holding it says nothing of the limits."""
+        return self.guaranteed is not None and self.holds(fraction(self.guaranteed))
+
+    def holds(self, observed: Fraction) -> bool:
+        """Return whether ``observed`` (in ``unit``) keeps the bound, in exact arithmetic."""
+        return OPERATORS[self.op](observed, fraction(self.bound))
+
+    def margin(self, observed: Fraction) -> Fraction:
+        """Return the distance from ``observed`` to the bound in ``unit``; negative on the wrong side of it."""
+        distance = fraction(self.bound) - observed
+        return distance if self.op in {"<=", "<"} else -distance
