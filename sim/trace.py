@@ -11,8 +11,8 @@ What a writer promises:
 
 * Ordinals count arrivals from 0 in order of intended arrival, and attempt 1 is requested at the intended arrival.
 * An attempt's row is written when it ends, a request's row when it settles, after the rows of its attempts.
-* Level rows are written in order of time. Every waiter writes ``+1`` and ``-1`` on ``QUEUE`` (an attempt decided
-  at the instant it was requested may leave out both), every call ``+1`` and ``-1`` on ``ACTIVE``.
+* Level rows are written in order of time: ``+1`` and ``-1`` on ``QUEUE`` for every attempt that waits (one that is
+  decided as soon as it asks never joins the queue), ``+1`` and ``-1`` on ``ACTIVE`` for every call.
 * What is unsettled at the end gets a request row with ``IN_FLIGHT`` and ``settled_ns`` = end.
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,20 +136,33 @@ class PauseRow(NamedTuple):
     until_ns: int
 
 
-class Consumer(Protocol):
-    """Reads a trace block by block. A block belongs to the consumer's call only: copy what must outlive it."""
+class RunEnd(NamedTuple):
+    """What a consumer learns when the run is over."""
 
-    def attempts(self, rows: Rows) -> None:
-        """Take attempt rows, shape ``(n, len(AttemptCol))``; delivered before the requests of the same block."""
+    at_ns: int
+    arrivals: int  # offered, counted where they were offered and not from the rows
+    transitions: tuple[TransitionRow, ...]
+    pauses: tuple[PauseRow, ...]
 
-    def requests(self, rows: Rows) -> None:
-        """Take request rows, shape ``(n, len(RequestCol))``."""
+
+class Consumer:
+    """Reads a trace block by block; a subclass overrides what it reads.
+
+    A block's levels come first, then its attempts, then its requests. A block belongs to the call: copy what must
+    outlive it, change nothing in it.
+    """
 
     def levels(self, rows: Rows) -> None:
         """Take level rows, shape ``(n, len(LevelCol))``, times never falling."""
 
-    def close(self, end_ns: int, arrivals: int, transitions: Sequence[TransitionRow], pauses: Sequence[PauseRow]) -> None:
-        """Take the end of the run: its instant, the number of arrivals offered, and the rare rows, whole."""
+    def attempts(self, rows: Rows) -> None:
+        """Take attempt rows, shape ``(n, len(AttemptCol))``."""
+
+    def requests(self, rows: Rows) -> None:
+        """Take request rows, shape ``(n, len(RequestCol))``."""
+
+    def close(self, end: RunEnd) -> None:
+        """Take the end of the run."""
 
 
 class Trace:
@@ -200,10 +213,10 @@ class Trace:
             arrivals: How many arrivals were offered, counted where they were offered and not from the rows.
         """
         self.flush()
-        transitions = [TransitionRow(*row) for row in self.transitions]
-        pauses = [PauseRow(*row) for row in self.pauses]
+        transitions = tuple(TransitionRow(*row) for row in self.transitions)
+        end = RunEnd(end_ns, arrivals, transitions, tuple(PauseRow(*row) for row in self.pauses))
         for consumer in self._consumers:
-            consumer.close(end_ns, arrivals, transitions, pauses)
+            consumer.close(end)
 
 
 def _block(flat: list[int], width: int, name: str) -> Rows:

@@ -1,0 +1,396 @@
+"""The definition of every metric, and the list of observations of a run.
+
+Owns how a metric of ``sim.metrics`` is computed from what :class:`~sim.measure.accumulate.Accumulator` and
+:class:`~sim.measure.levels.LevelTracker` kept. It must not know trace rows, gates or records. All arithmetic is in
+integers and fractions; text is made once, at the end. ``docs/reference/metrics.md`` states the same in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Final, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.measure.accumulate import ADMITTED, Accumulator, Chosen
+from sim.measure.fairness import jain_of_admission
+from sim.measure.levels import MEASURED, LevelTracker, scope_of
+from sim.measure.quantiles import Samples, rank
+from sim.measure.shape import RunShape, Where
+from sim.metrics import BY_NAME, METRICS, SELECTORS, Metric, Selector
+from sim.trace import REASON_CODE, LevelKind, RequestOutcome
+from tollgate.core.deny import DenyReason
+from tollgate.core.errors import CallerError, InvariantViolation
+from tollgate.core.units import NS_PER_MS, NS_PER_S, decimal_text
+from tollgate.decision.evidence import Hold
+
+PRINCIPALS_LISTED_MAX: Final = 20
+"""Most principals that observations list, those with the most arrivals (spec 00: at most 20 rows a table)."""
+
+P50: Final = Fraction(50, 100)
+P95: Final = Fraction(95, 100)
+P99: Final = Fraction(99, 100)
+
+Asked = tuple[str, Where]
+"""A metric's name and the selection a gate asks it for."""
+
+
+class Observation(TypedDict):
+    """One measured value. A count is an integer, everything else a decimal text with six places."""
+
+    metric: str
+    labels: dict[str, str]
+    value: int | str
+    unit: str
+    n: int
+    half_width: str | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One selection of one run, as the definitions below read it."""
+
+    run: Accumulator
+    tracker: LevelTracker
+    chosen: Chosen
+
+    @property
+    def shape(self) -> RunShape:
+        """The run's shape."""
+        return self.run.shape
+
+    @cached_property
+    def requests(self) -> NDArray[np.int64]:
+        """Requests by outcome, reason and whether admitted."""
+        return self.run.request_counts(self.chosen)
+
+    @cached_property
+    def attempts(self) -> NDArray[np.int64]:
+        """Attempts by outcome and first hold."""
+        return self.run.attempt_counts(self.chosen)
+
+    @cached_property
+    def waits(self) -> Samples:
+        """Waits above zero of admitted attempts, ns."""
+        return self.run.wait_samples(self.chosen, only_admitted=True)
+
+    @cached_property
+    def dwells(self) -> Samples:
+        """Times in queue of all attempts that queued, ns."""
+        return self.run.wait_samples(self.chosen, only_admitted=False)
+
+    @cached_property
+    def sojourns(self) -> Samples:
+        """Times from intended arrival to completion, ns."""
+        return self.run.sojourn_samples(self.chosen)
+
+    @property
+    def arrivals(self) -> int:
+        """Requests."""
+        return int(self.requests.sum())
+
+    @property
+    def admitted_attempts(self) -> int:
+        """Attempts that got a permit."""
+        return int(self.attempts[list(ADMITTED)].sum())
+
+    @property
+    def measured_ns(self) -> int:
+        """Time in which the selected arrivals were offered, ns."""
+        start, end = self.shape.warmup_ns, self.shape.horizon_ns
+        if "phase" in self.chosen:
+            phase = self.shape.phases[self.chosen["phase"]]
+            start, end = max(start, phase.start_ns), min(end, phase.end_ns)
+        return max(end - start, 0)
+
+    def settled(self, outcome: RequestOutcome) -> int:
+        """Return how many requests had this outcome."""
+        return int(self.requests[outcome].sum())
+
+    @cached_property
+    def level(self) -> tuple[tuple[Selector, ...], int]:
+        """The scope and member whose levels the selection means."""
+        scope = scope_of(self.chosen)
+        member = 0
+        for selector in scope:
+            member = member * len(self.shape.names(selector)) + self.chosen[selector]
+        return scope, member
+
+
+Value = int | Fraction | None
+"""A count, a ratio or nanoseconds, exact; None where there is nothing to measure."""
+
+
+def _shed(reason: DenyReason, of: Reading) -> Value:
+    return int(of.requests[RequestOutcome.SHED, 1 + REASON_CODE[reason]].sum())
+
+
+def _deferrals(reason: DenyReason, of: Reading) -> Value:
+    return sum(int(of.attempts[:, hold].sum()) for hold in Hold if hold.reason is reason)
+
+
+def _admission_ratio(of: Reading) -> Value:
+    return Fraction(int(of.requests[:, :, 1].sum()), of.arrivals) if of.arrivals else None
+
+
+def _goodput_ratio(of: Reading) -> Value:
+    return Fraction(of.settled(RequestOutcome.COMPLETED), of.arrivals) if of.arrivals else None
+
+
+def _goodput_rate(of: Reading) -> Value:
+    return Fraction(of.settled(RequestOutcome.COMPLETED) * NS_PER_S, of.measured_ns) if of.measured_ns else None
+
+
+def _utilisation(of: Reading) -> Value:
+    limits = of.shape.profile.workspace
+    if "provider" in of.chosen:
+        limits = of.shape.profile.providers[of.shape.providers[of.chosen["provider"]]]
+    if limits.concurrency is None or not of.measured_ns:
+        return None
+    scope, member = of.level
+    return Fraction(of.tracker.integral(scope, LevelKind.ACTIVE, member, MEASURED), limits.concurrency * of.measured_ns)
+
+
+def _level_max(kind: LevelKind, of: Reading) -> Value:
+    scope, member = of.level
+    return of.tracker.peak(scope, kind, member, since=MEASURED)
+
+
+def _level_mean(kind: LevelKind, of: Reading) -> Value:
+    scope, member = of.level
+    return Fraction(of.tracker.integral(scope, kind, member, MEASURED), of.measured_ns) if of.measured_ns else None
+
+
+def _wait_quantile(p: Fraction, of: Reading) -> Value:
+    """Quantile over all admitted attempts; those that did not wait stand in front as zeros."""
+    if not of.admitted_attempts:
+        return None
+    place = rank(p, of.admitted_attempts) - (of.admitted_attempts - of.waits.count)
+    return of.waits.at_rank(place) if place > 0 else 0
+
+
+def _wait_mean(of: Reading) -> Value:
+    return Fraction(of.waits.total, of.admitted_attempts) if of.admitted_attempts else None
+
+
+def _quantile(samples: Callable[[Reading], Samples], p: Fraction, of: Reading) -> Value:
+    values = samples(of)
+    return values.at_rank(rank(p, values.count)) if values.count else None
+
+
+def _amplification(of: Reading) -> Value:
+    return Fraction(int(of.attempts.sum()), of.arrivals) if of.arrivals else None
+
+
+def _amplification_peak(of: Reading) -> Value:
+    arrivals, attempts = of.run.windows(of.chosen)
+    pairs = zip(attempts.tolist(), arrivals.tolist(), strict=True)
+    return max((Fraction(asked, arrived) for asked, arrived in pairs), default=None)
+
+
+def _transitions(of: Reading) -> Value:
+    return sum(_concerns(row.provider, of) and row.at_ns >= of.shape.warmup_ns for row in of.run.end.transitions)
+
+
+def _open_time(of: Reading) -> Value:
+    opened: dict[int, int] = {}
+    total = 0
+    for row in of.run.end.transitions:
+        if row.from_state == "open" and row.provider in opened:
+            total += _measured_part(opened.pop(row.provider), row.at_ns, of)
+        if row.to_state == "open" and _concerns(row.provider, of):
+            opened[row.provider] = row.at_ns
+    return total + sum(_measured_part(since, of.run.end.at_ns, of) for since in opened.values())
+
+
+def _pause_time(of: Reading) -> Value:
+    """Length of the union of each provider's pauses, added up over the providers."""
+    total = 0
+    paused_until: dict[int, int] = {}
+    for row in sorted(of.run.end.pauses, key=lambda row: row.from_ns):
+        if _concerns(row.provider, of):
+            start = max(row.from_ns, paused_until.get(row.provider, 0))
+            total += _measured_part(start, row.until_ns, of)
+            paused_until[row.provider] = max(start, row.until_ns)
+    return total
+
+
+def _concerns(provider: int, of: Reading) -> bool:
+    return of.chosen.get("provider", provider) == provider
+
+
+def _measured_part(start_ns: int, end_ns: int, of: Reading) -> int:
+    """Return how much of a stretch lies between the end of warm-up and the end of the run, ns."""
+    return max(min(end_ns, of.run.end.at_ns) - max(start_ns, of.shape.warmup_ns), 0)
+
+
+def _jain(of: Reading) -> Value:
+    return jain_of_admission(*of.run.admissions_by_principal())
+
+
+_DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
+    "arrivals": lambda of: of.arrivals,
+    "attempts": lambda of: int(of.attempts.sum()),
+    "completed": lambda of: of.settled(RequestOutcome.COMPLETED),
+    "failed": lambda of: of.settled(RequestOutcome.FAILED),
+    "shed": lambda of: of.settled(RequestOutcome.SHED),
+    **{f"shed.{reason.value}": partial(_shed, reason) for reason in DenyReason},
+    "cancelled": lambda of: of.settled(RequestOutcome.CANCELLED),
+    "in_flight.end": lambda of: of.settled(RequestOutcome.IN_FLIGHT),
+    **{f"deferrals.{reason.value}": partial(_deferrals, reason) for reason in DenyReason},
+    "admission.ratio": _admission_ratio,
+    "goodput.ratio": _goodput_ratio,
+    "goodput.per_second": _goodput_rate,
+    "utilisation": _utilisation,
+    "active.max": partial(_level_max, LevelKind.ACTIVE),
+    "active.mean": partial(_level_mean, LevelKind.ACTIVE),
+    "queue.length.max": partial(_level_max, LevelKind.QUEUE),
+    "queue.length.mean": partial(_level_mean, LevelKind.QUEUE),
+    "queue.wait.mean": _wait_mean,
+    "queue.wait.p50": partial(_wait_quantile, P50),
+    "queue.wait.p95": partial(_wait_quantile, P95),
+    "queue.wait.p99": partial(_wait_quantile, P99),
+    "queue.wait.max": lambda of: of.waits.maximum if of.admitted_attempts else None,
+    "queue.dwell.p99": partial(_quantile, lambda of: of.dwells, P99),
+    "queue.dwell.max": lambda of: of.dwells.maximum if of.dwells.count else None,
+    "lane.eligible_wait.max": lambda of: of.run.eligible_wait_max(of.chosen) if of.attempts.any() else None,
+    "sojourn.p50": partial(_quantile, lambda of: of.sojourns, P50),
+    "sojourn.p95": partial(_quantile, lambda of: of.sojourns, P95),
+    "sojourn.p99": partial(_quantile, lambda of: of.sojourns, P99),
+    "cancel.latency.max": lambda of: of.run.cancel_latency_max(of.chosen),
+    "retry.amplification": _amplification,
+    "retry.amplification.peak_10s": _amplification_peak,
+    "breaker.transitions": _transitions,
+    "breaker.open_time": _open_time,
+    "pause.time": _pause_time,
+    "fairness.jain": _jain,
+}
+
+_TIMED: Final = ("queue.wait.", "queue.dwell.", "lane.", "sojourn.", "cancel.", "retry.amplification.peak_10s")
+"""Prefixes of metrics that are kept by principal only for those whose times are kept apart."""
+
+_BY_REASON: Final = ("shed.", "deferrals.")
+"""Prefixes of metrics of which only those that occurred are listed, and by class and phase together as well."""
+
+
+class Metrics:
+    """The observations of one run that has ended."""
+
+    def __init__(self, run: Accumulator, tracker: LevelTracker) -> None:
+        """Read from a consumer pair that saw the same trace to its end."""
+        self._run = run
+        self._tracker = tracker
+        self._shape = run.shape
+
+    def value(self, metric: str, where: Where) -> int | str | None:
+        """Return one metric of one selection, None where there is nothing to measure.
+
+        Args:
+            metric: A name of ``sim.metrics`` that does not depend on the host.
+            where: Selectors that the metric knows. Times of a principal, and levels of two selectors together, must
+                have been asked for before the run.
+
+        Raises:
+            CallerError: If the metric or the selection is not measured.
+        """
+        return self._value(metric, self._reading(metric, where))
+
+    def observations(self, asked: Iterable[Asked] = ()) -> list[Observation]:
+        """Return every metric for the whole run, by each single selector, and as ``asked``.
+
+        Metrics by reason that did not occur are left out unless asked for, and so is what has no value.
+        """
+        single = [self._labelled(where) for where in ({}, *self._single_selections())]
+        crossed = [
+            self._labelled({"class": cls, "phase": phase})
+            for cls in self._shape.classes
+            for phase in self._shape.names("phase")
+        ]
+        extra: dict[str, list[Where]] = {}
+        for name, where in asked:
+            extra.setdefault(name, []).append(where)
+        found: list[Observation] = []
+        for metric in METRICS:
+            if metric.host:
+                continue
+            by_reason = metric.name.startswith(_BY_REASON)
+            values: dict[tuple[tuple[str, str], ...], int | str] = {}
+            for labels, reading in single + crossed if by_reason else single:
+                if set(labels) <= set(metric.selectors) and self._is_kept(metric.name, reading.chosen):
+                    value = self._value(metric.name, reading)
+                    if value is not None and (value or not by_reason):
+                        values[tuple(labels.items())] = value
+            for where in extra.get(metric.name, ()):
+                value = self.value(metric.name, where)
+                if value is not None:
+                    values[tuple(self._labelled(where)[0].items())] = value
+            found += [_observation(metric, dict(labels), value) for labels, value in values.items()]
+        return found
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader of the observations should be told about them."""
+        notes = []
+        principals = len(self._shape.principals)
+        if principals > PRINCIPALS_LISTED_MAX:
+            notes.append(f"of {principals} principals the {PRINCIPALS_LISTED_MAX} with the most arrivals are listed")
+        for name, store in (("waits", self._run.waits), ("sojourn times", self._run.sojourns)):
+            if not store.is_exact:
+                notes.append(f"quantiles of {name} are upper bin edges, less than 0.8 % above the exact value")
+        return tuple(notes)
+
+    def _value(self, metric: str, reading: Reading) -> int | str | None:
+        value = _DEFINITIONS[metric](reading)
+        if value is None or (isinstance(value, int) and BY_NAME[metric].unit == "count"):
+            return value
+        return decimal_text(Fraction(value) / NS_PER_MS if BY_NAME[metric].unit == "ms" else value)
+
+    def _reading(self, metric: str, where: Where) -> Reading:
+        if metric not in _DEFINITIONS:
+            raise CallerError(f"{metric}: no metric of a run")
+        if not set(where) <= set(BY_NAME[metric].selectors):
+            allowed = ", ".join(BY_NAME[metric].selectors) or "none"
+            raise CallerError(f"{metric}: got selectors {', '.join(where)}; allowed: {allowed}")
+        chosen = self._shape.resolve(where)
+        if not self._is_kept(metric, chosen):
+            raise CallerError(f"{metric}: times of principal {where['principal']!r} were not asked for before the run")
+        return Reading(self._run, self._tracker, chosen)
+
+    def _is_kept(self, metric: str, chosen: Chosen) -> bool:
+        if "principal" not in chosen or not metric.startswith(_TIMED):
+            return True
+        return self._run.groups.knows(chosen["principal"])
+
+    def _labelled(self, where: Where) -> tuple[dict[str, str], Reading]:
+        """Return the labels in their canonical order, and the reading."""
+        labels: dict[str, str] = {selector: where[selector] for selector in SELECTORS if selector in where}
+        return labels, Reading(self._run, self._tracker, self._shape.resolve(where))
+
+    def _single_selections(self) -> Iterator[Where]:
+        for cls in self._shape.classes:
+            yield {"class": cls}
+        arrivals, _ = self._run.admissions_by_principal()
+        largest = np.argsort(-arrivals, kind="stable")[:PRINCIPALS_LISTED_MAX]
+        for principal in sorted(largest.tolist()):
+            yield {"principal": self._shape.principals[principal]}
+        for provider in self._shape.providers:
+            yield {"provider": provider}
+        for phase in self._shape.names("phase"):
+            yield {"phase": phase}
+
+
+def _observation(metric: Metric, labels: dict[str, str], value: int | str) -> Observation:
+    return {"metric": metric.name, "labels": labels, "value": value, "unit": metric.unit, "n": 1, "half_width": None}
+
+
+def _check_registry() -> None:
+    """Refuse to load if this module and the registry disagree on what is measured."""
+    undefined = {metric.name for metric in METRICS if not metric.host} ^ set(_DEFINITIONS)
+    if undefined:
+        raise InvariantViolation(f"sim.metrics and sim.measure.metrics disagree on {', '.join(sorted(undefined))}")
+
+
+_check_registry()
