@@ -1,0 +1,256 @@
+"""What a trace looks like: rate, burstiness, gaps, sizes, principals, and which of these figures to doubt.
+
+This module owns the summary and its warnings. It must not know how to act on them: fitting and limits are other
+modules' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from math import sqrt
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from sim.workload.traces.columns import Detection, TraceOptions, detect
+from sim.workload.traces.figures import (
+    Quantiles,
+    autocorrelation,
+    dispersion,
+    grid_step,
+    longest_run,
+    quantiles,
+    top_share,
+    variation,
+    window_counts,
+)
+from sim.workload.traces.rows import TraceTable, load_table
+from sim.workload.traces.timestamps import seconds_text
+from tollgate.core.units import NS_PER_S
+
+DISPERSION_WINDOWS_S: Final = (1, 10, 60)
+"""Windows of the index of dispersion, s: below, near and above the scale on which limits a second and a minute work."""
+
+PEAK_WINDOWS_S: Final = (1, 10)
+
+_FEW_WINDOWS: Final = 30  # the variance of fewer counts has a relative error above sqrt(2/29), a quarter
+_FEW_ROWS: Final = 100  # below, p99 is the maximum
+_MANY_TIES: Final = 0.1  # share of zero gaps above which gaps tell more of the clock than of the traffic
+_GRID_STEPS: Final = 3  # a window of fewer grid steps counts the grid, not the arrivals
+_LONG_GAP: Final = (
+    50  # times the mean gap; the longest of n exponential gaps is near ln(n) times the mean: 14 for a million
+)
+_LARGE_LOSS: Final = 0.1  # share of rows dropped above which the rest is another traffic
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
+    """The figures of a trace. None stands for what the trace cannot tell.
+
+    Attributes:
+        file: Path as given.
+        sha256: Hex digest of the bytes.
+        rows: Arrivals.
+        span_ns: From the first to the last, ns.
+        rate_per_s: ``rows - 1`` over the span.
+        dispersion: Index of dispersion by window in s; 1 for Poisson traffic.
+        windows: How many whole windows there are, by window in s.
+        gap_cv: Coefficient of variation of the gaps between arrivals; 1 for Poisson traffic.
+        gap_autocorrelation: Of neighbouring gaps, from -1 to 1; 0 for Poisson traffic.
+        gap_max_ns: Longest gap.
+        gap_max_line: Row that ends it.
+        gap_zero_share: Share of the gaps that are 0.
+        ties_max: Most arrivals at one instant.
+        grid_ns: Step of the grid on which the times lie, or None.
+        peak: Most arrivals in a window counted from the first arrival, by window in s.
+        tokens: Of a request.
+        tokens_zero: Requests of size 0.
+        tokens_top_share: Share of all tokens that the largest 1 % of requests (rounded up) bring.
+        duration_ns: Of a request.
+        principals: How many there are.
+        principal_top_share: Share of the rows that the busiest brings.
+        taken: What was taken for what.
+        ignored: Columns not used.
+        repairs: What was changed because the user asked for it.
+        remarks: What was met and left as it is.
+        warnings: What to doubt.
+    """
+
+    file: str
+    sha256: str
+    rows: int
+    span_ns: int
+    rate_per_s: float | None
+    dispersion: dict[int, float | None]
+    windows: dict[int, int]
+    gap_cv: float | None
+    gap_autocorrelation: float | None
+    gap_max_ns: int | None
+    gap_max_line: int | None
+    gap_zero_share: float | None
+    ties_max: int
+    grid_ns: int | None
+    peak: dict[int, int]
+    tokens: Quantiles | None
+    tokens_zero: int
+    tokens_top_share: float | None
+    duration_ns: Quantiles | None
+    principals: int
+    principal_top_share: float
+    taken: tuple[str, ...]
+    ignored: tuple[str, ...]
+    repairs: tuple[str, ...]
+    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the figures as plain values by field name: times are integers in ns, windows are keys like ``10s``."""
+        by_window = {"dispersion", "windows", "peak"}
+        plain: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name in by_window:
+                plain[name] = {f"{window}s": _rounded(figure) for window, figure in value.items()}
+            else:
+                plain[name] = list(value) if isinstance(value, tuple) else _rounded(value)
+        return plain
+
+    def render(self) -> str:
+        """Return the summary as lines for a terminal."""
+        lines = [self.file, *(f"  {label:<20} {text}" for label, text in self._figures())]
+        not_used = (f"not used: {', '.join(map(repr, self.ignored))}",) if self.ignored else ()
+        for title, sentences in (
+            ("read as", self.taken + not_used),
+            ("repairs you asked for", self.repairs),
+            ("met in the file", self.remarks),
+            ("to doubt", self.warnings),
+        ):
+            if sentences:
+                lines += [title, *(f"  - {sentence}" for sentence in sentences)]
+        return "\n".join(lines) + "\n"
+
+    def _figures(self) -> Iterator[tuple[str, str]]:
+        yield "rows", f"{self.rows:,} over {seconds_text(self.span_ns)} s, {_shown(self.rate_per_s, 4)} a second"
+        peaks = ", ".join(f"{count:,} in {window} s" for window, count in self.peak.items())
+        yield "peak", f"{peaks}; {self.ties_max:,} at one instant"
+        indices = ", ".join(f"{_shown(value)} over {window} s" for window, value in self.dispersion.items())
+        yield "index of dispersion", f"{indices} (Poisson: 1)"
+        if self.gap_max_ns is not None:
+            correlation = _shown(self.gap_autocorrelation, 4)
+            yield "gaps", f"CV {_shown(self.gap_cv)} (Poisson: 1), lag-1 autocorrelation {correlation}"
+            zero = _percent(self.gap_zero_share)
+            yield "", f"longest {seconds_text(self.gap_max_ns)} s, ended by row {self.gap_max_line}; {zero} are 0"
+        if self.tokens is not None:
+            yield "tokens", _quantiles_text(self.tokens, lambda tokens: f"{tokens:,}")
+            top = _percent(self.tokens_top_share)
+            yield "", f"the largest 1 % of requests bring {top} of them; {self.tokens_zero:,} requests have none"
+        if self.duration_ns is not None:
+            yield "duration", _quantiles_text(self.duration_ns, lambda ns: f"{seconds_text(ns)} s")
+        if self.principals > 1:
+            yield (
+                "principals",
+                f"{self.principals:,}; the busiest brings {_percent(self.principal_top_share)} of the rows",
+            )
+
+
+def inspect(path: Path, options: TraceOptions) -> TraceSummary:
+    """Read a trace and describe it.
+
+    Args:
+        path: The file.
+        options: What the user says about it.
+
+    Raises:
+        ConfigError: If it cannot be read, with the row and what would be accepted.
+    """
+    detection = detect(path, options)
+    return summarise(path, detection, load_table(path, detection.reading))
+
+
+def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSummary:
+    """Describe a trace that was read already."""
+    at_ns = table.at_ns
+    gaps = np.diff(at_ns)
+    span_ns = int(at_ns[-1])
+    longest = int(gaps.argmax()) if gaps.size else None
+    sized = bool(detection.reading.tokens_columns)
+    figures = TraceSummary(
+        file=str(path),
+        sha256=table.sha256,
+        rows=len(at_ns),
+        span_ns=span_ns,
+        rate_per_s=gaps.size * NS_PER_S / span_ns if span_ns else None,
+        dispersion={window: dispersion(at_ns, window * NS_PER_S) for window in DISPERSION_WINDOWS_S},
+        windows={window: span_ns // (window * NS_PER_S) for window in DISPERSION_WINDOWS_S},
+        gap_cv=variation(gaps),
+        gap_autocorrelation=autocorrelation(gaps),
+        gap_max_ns=int(gaps[longest]) if longest is not None else None,
+        gap_max_line=int(table.lines[longest + 1]) if longest is not None else None,
+        gap_zero_share=float((gaps == 0).mean()) if gaps.size else None,
+        ties_max=longest_run(at_ns),
+        grid_ns=grid_step(gaps),
+        peak={window: int(window_counts(at_ns, window * NS_PER_S).max()) for window in PEAK_WINDOWS_S},
+        tokens=quantiles(table.tokens) if sized else None,
+        tokens_zero=int((table.tokens == 0).sum()) if sized else 0,
+        tokens_top_share=top_share(table.tokens) if sized else None,
+        duration_ns=quantiles(table.duration_ns) if detection.reading.duration_column is not None else None,
+        principals=table.principals,
+        principal_top_share=int(np.bincount(table.principal).max()) / len(at_ns),
+        taken=detection.taken,
+        ignored=detection.ignored,
+        repairs=tuple(table.tally.repairs()),
+        remarks=table.remarks,
+        warnings=(),
+    )
+    dropped = table.tally.dropped.total()
+    return replace(figures, warnings=(*detection.doubts, *_doubts(figures, dropped)))
+
+
+def _doubts(figures: TraceSummary, dropped: int) -> Iterator[str]:
+    """Yield what should not be trusted in the figures, and why."""
+    if dropped > _LARGE_LOSS * (figures.rows + dropped):
+        lost = _percent(dropped / (figures.rows + dropped))
+        yield f"{lost} of the rows were dropped: what is left is another traffic than the one recorded"
+    if figures.rows < _FEW_ROWS:
+        yield f"{figures.rows} rows: p99 is the maximum, and every other figure is rough"
+    grid_ns = figures.grid_ns
+    if grid_ns is not None:
+        fine = [window for window in DISPERSION_WINDOWS_S if _counts_grid(window * NS_PER_S, grid_ns)]
+        blurred = f", dispersion and peak over {' and '.join(f'{window} s' for window in fine)}" if fine else ""
+        step = seconds_text(grid_ns)
+        yield f"the times lie on a grid of about {step} s: gaps{blurred} show the grid, not the traffic"
+    elif figures.gap_zero_share is not None and figures.gap_zero_share >= _MANY_TIES:
+        zero = _percent(figures.gap_zero_share)
+        yield f"{zero} of the gaps are 0: their CV and autocorrelation show the resolution of the clock"
+    for window, count in figures.windows.items():
+        if count < 2:
+            yield f"the trace is shorter than two windows of {window} s: no dispersion over {window} s"
+        elif count < _FEW_WINDOWS:
+            yield f"only {count} whole windows of {window} s: read the dispersion as ±{sqrt(2 / (count - 1)):.0%}"
+    if figures.gap_max_ns and figures.rate_per_s and figures.gap_max_ns * figures.rate_per_s > _LONG_GAP * NS_PER_S:
+        times = figures.gap_max_ns * figures.rate_per_s / NS_PER_S
+        yield (
+            f"the longest gap, {seconds_text(figures.gap_max_ns)} s before row {figures.gap_max_line}, is {times:,.0f}"
+            " times the mean gap: a silence or a hole in the recording; the mean rate blends what lies on both sides"
+        )
+
+
+def _counts_grid(window_ns: int, grid_ns: int) -> bool:
+    return window_ns < _GRID_STEPS * grid_ns and window_ns % grid_ns != 0
+
+
+def _rounded(value: object) -> object:
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _shown(value: float | None, places: int = 2) -> str:
+    return "n/a" if value is None else f"{value:.{places}f}"
+
+
+def _percent(share: float | None) -> str:
+    return "n/a" if share is None else f"{100 * share:.1f} %"
+
+
+def _quantiles_text(found: Quantiles, text: Callable[[int], str]) -> str:
+    return f"median {text(found.median)}, p95 {text(found.p95)}, p99 {text(found.p99)}, max {text(found.max)}"
