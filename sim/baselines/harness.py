@@ -1,0 +1,266 @@
+"""The reference's offline load harness: drives the reference controller through a seed manifest's arrivals.
+
+The order of everything inside one instant is the harness's own and part of its results: an arrival is submitted before
+any consequence of it, admissions are delivered in the order in which they were decided, and all consequences of a timer
+are over before the next one fires. This module owns that order and the callers' behaviour: retry, cancellation. It must
+not know how admission is decided or what is observed of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from sim.baselines.observer import Caller, Observer, ReferenceResult
+from sim.baselines.reference import Controller
+from sim.baselines.state import Ask
+from sim.baselines.timeline import Timeline
+from sim.manifest.model import Manifest, SeedFamilyModel
+from sim.textformats import TextOut
+from sim.trace import AttemptOutcome, RequestOutcome, Trace
+from sim.workload.seed_family import seed_family_blocks
+from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome
+from tollgate.core.deny import DenyReason
+from tollgate.core.errors import ConfigError, InvariantViolation
+from tollgate.core.units import NS_PER_MS
+
+LONGEST_DRAIN_MS: Final = 3_600_000
+"""Where the drain ends although requests still wait: the reference would go on for ever once two requests block each
+other and nothing limits their wait (Q3). An hour is far beyond every wait limit in use."""
+
+
+_TOLD: Final[dict[AttemptOutcome, Outcome]] = {
+    AttemptOutcome.COMPLETED: SUCCESS,
+    AttemptOutcome.FAILED: FAILURE,
+    AttemptOutcome.ABORTED: CANCELLED,
+}
+"""What the controller is told of a call's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceOptions:
+    """Departures from the reference, for comparisons.
+
+    Attributes:
+        correct_breaker: Put the shipped breaker in the place of the reference's and leave all else as it is.
+    """
+
+    correct_breaker: bool = False
+
+
+def run_reference(
+    manifest: Manifest,
+    trace: Trace | None = None,
+    *,
+    options: ReferenceOptions | None = None,
+    arrivals_out: TextOut | None = None,
+    outcomes_out: TextOut | None = None,
+) -> ReferenceResult:
+    """Run a seed manifest through the reference controller.
+
+    Args:
+        manifest: A manifest with the seed's arrival model.
+        trace: Where the run's rows go; closed at the end.
+        options: Departures from the reference.
+        arrivals_out: Where the arrivals text goes, if anywhere.
+        outcomes_out: Where the outcomes text goes, if anywhere.
+
+    Raises:
+        ConfigError: If the manifest has another arrival model.
+    """
+    model = manifest.seed_family
+    if model is None:
+        raise ConfigError(
+            "target.discipline", "reference", "default; the reference runs decision-load-manifest/v1 and v2 only"
+        )
+    observer = Observer(manifest, trace or Trace(()), arrivals_out, outcomes_out)
+    return _Harness(manifest, model, observer, options or ReferenceOptions()).run()
+
+
+class _Harness:
+    def __init__(
+        self, manifest: Manifest, model: SeedFamilyModel, observer: Observer, options: ReferenceOptions
+    ) -> None:
+        self._manifest = manifest
+        self._model = model
+        self._observer = observer
+        self._time: Timeline[Caller] = Timeline()
+        self._controller = Controller(manifest.profile, self._time, correct_breaker=options.correct_breaker)
+        self._principals = [info.name for info in manifest.principals]
+        self._providers = [provider.id for provider in manifest.providers]
+        wait_ns = manifest.profile.workspace.max_queue_wait_ns
+        self._patience = inf if wait_ns is None else wait_ns // NS_PER_MS
+        self._unsettled: dict[int, Caller] = {}
+        self._undelivered: list[Caller] = []
+
+    def run(self) -> ReferenceResult:
+        for caller in self._arrivals():
+            if caller.arrived_at > self._time.now:
+                self._advance(caller.arrived_at)
+            self._unsettled[caller.ordinal] = caller
+            self._observer.arrived(caller)
+            if caller.cancel_after is not None:
+                self._time.after(caller.cancel_after, self._signal, caller)
+            self._attempt(caller)
+            self._sample()
+        self._drain()
+        for caller in self._unsettled.values():
+            self._observer.left_waiting(caller, self._time.now)
+        controller = self._controller
+        return self._observer.result(self._time.now, controller.changes, controller.pumps, controller.judged)
+
+    def _arrivals(self) -> Iterator[Caller]:
+        ends = [phase.end_ns for phase in self._manifest.phases]
+        ordinal = phase = 0
+        for block in seed_family_blocks(self._model):
+            columns = (
+                block.at_ns,
+                block.principal,
+                block.provider,
+                block.tokens,
+                block.service_ns,
+                block.fails,
+                block.cancel_after_ns,
+            )
+            for at_ns, principal, provider, tokens, service_ns, fails, cancel_ns in zip(*columns, strict=True):
+                while at_ns >= ends[phase] and phase < len(ends) - 1:
+                    phase += 1
+                cancel_after = None if cancel_ns < 0 else cancel_ns // NS_PER_MS
+                yield Caller(
+                    ordinal,
+                    phase,
+                    at_ns // NS_PER_MS,
+                    principal,
+                    provider,
+                    tokens,
+                    service_ns // NS_PER_MS,
+                    fails,
+                    cancel_after,
+                )
+                ordinal += 1
+
+    def _drain(self) -> None:
+        """Advance in whole steps, at least one, until everything is settled."""
+        step = max(1, self._model.service_max_ms + self._model.backoff_ms)
+        last = self._time.now + LONGEST_DRAIN_MS
+        self._advance(self._time.now + step)
+        while self._unsettled and self._time.now < last:
+            self._advance(self._time.now + step)
+
+    def _advance(self, to: int) -> None:
+        self._time.advance(to, self._wake, self._deliver)
+
+    # ----------------------------------------------------------------------------------------------------- what happens
+
+    def _attempt(self, caller: Caller) -> None:
+        """Ask for admission, for the first time or again."""
+        now = self._time.now
+        caller.attempts += 1
+        caller.ask = ask = Ask(
+            budget_id=f"arrival-{caller.ordinal}",
+            principal=self._principals[caller.principal],
+            provider=self._providers[caller.provider],
+            deadline=now + self._patience + caller.service,
+            tokens=caller.tokens,
+            cost_micros=0,
+            items=1,
+            attempts=1,
+            batch_size=1,
+            retained_work=1,
+            ordinal=caller.ordinal,
+            is_cancelled=caller.signalled_at is not None,
+        )
+        self._controller.ask(ask, now)
+        self._note_decisions()
+        if ask.is_waiting:
+            caller.is_queued = True
+            self._observer.queued(caller, 1, now)
+
+    def _wake(self) -> None:
+        self._controller.pump(self._time.now)
+        self._note_decisions()
+
+    def _note_decisions(self) -> None:
+        """Take what the controller has just decided. The callers hear of it when it is delivered."""
+        now = self._time.now
+        for ask in self._controller.take_decided():
+            caller = self._unsettled[ask.ordinal]
+            if caller.is_queued:
+                caller.is_queued = False
+                self._observer.queued(caller, -1, now)
+            if ask.lease is not None:
+                self._observer.admitted(caller, ask.queue_delay, now)
+            self._undelivered.append(caller)
+
+    def _deliver(self) -> None:
+        """Let each caller hear of its decision: a call begins, or the arrival is settled."""
+        if not self._undelivered:
+            return
+        delivered = self._undelivered
+        self._undelivered = []
+        for caller in delivered:
+            refusal = _ask_of(caller).refusal
+            if refusal is None:
+                self._sample()
+                caller.is_calling = True
+                self._time.after(caller.service, self._complete, caller)
+                continue
+            self._observer.refused(caller, refusal, self._time.now)
+            outcome = RequestOutcome.CANCELLED if refusal is DenyReason.CANCELLED else RequestOutcome.SHED
+            self._settle(caller, outcome, refusal)
+
+    def _complete(self, caller: Caller) -> None:
+        """End a call at its time, unless its caller has ended it before."""
+        if not caller.is_calling:
+            return
+        if not caller.fails >> (caller.attempts - 1) & 1:
+            self._end_call(caller, AttemptOutcome.COMPLETED)
+            self._settle(caller, RequestOutcome.COMPLETED, None)
+            return
+        self._end_call(caller, AttemptOutcome.FAILED)
+        if caller.attempts <= self._model.max_retries:
+            self._time.after(self._model.backoff_ms, self._attempt, caller)
+        else:
+            self._settle(caller, RequestOutcome.FAILED, None)
+
+    def _signal(self, caller: Caller) -> None:
+        """Fire a caller's cancellation. Between two attempts nobody listens: the next attempt meets it."""
+        if caller.is_settled:
+            return
+        caller.signalled_at = self._time.now
+        if caller.is_calling:
+            self._end_call(caller, AttemptOutcome.ABORTED)
+            self._settle(caller, RequestOutcome.CANCELLED, None)
+        elif _ask_of(caller).is_waiting:
+            self._controller.cancel(_ask_of(caller), self._time.now)
+            self._note_decisions()
+
+    def _end_call(self, caller: Caller, outcome: AttemptOutcome) -> None:
+        """Release a call's permit.
+
+        The reference's breaker takes an aborted call for a failure, the correct one does not (Q7).
+        """
+        caller.is_calling = False
+        self._observer.call_ended(caller, outcome, self._time.now)
+        lease = _ask_of(caller).lease
+        if lease is None:
+            raise InvariantViolation(f"arrival {caller.ordinal} ended a call that was never admitted")
+        self._controller.release(lease, _TOLD[outcome], self._time.now)
+        self._note_decisions()
+
+    def _settle(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None) -> None:
+        caller.is_settled = True
+        del self._unsettled[caller.ordinal]
+        self._controller.settle(_ask_of(caller).budget_id)
+        self._observer.settled(caller, outcome, reason, self._time.now)
+
+    def _sample(self) -> None:
+        self._observer.sampled(self._controller.waiting, self._controller.in_flight)
+
+
+def _ask_of(caller: Caller) -> Ask:
+    if caller.ask is None:
+        raise InvariantViolation(f"arrival {caller.ordinal} has not asked yet")
+    return caller.ask

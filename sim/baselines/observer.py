@@ -1,0 +1,333 @@
+"""What the reference's harness observes, and the rows by which our own metrics see the same run.
+
+This module owns the reference's observations, its two texts and their digests, and the translation of a baseline run
+into trace rows. It must not know the order of events or who decides; it is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sim.baselines.breakers import BreakerChange
+from sim.baselines.state import Ask
+from sim.manifest.model import Manifest
+from sim.textformats import LineDigest, OutcomeDigest, TextOut, arrival_line, outcome_line
+from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
+from tollgate.core.deny import DenyReason
+from tollgate.core.units import NS_PER_MS, decimal_text
+from tollgate.decision.evidence import Hold
+
+STREAM = 0
+"""The seed's manifests have one source of arrivals."""
+
+
+class Caller:
+    """One arrival on its way to an outcome; times in ms.
+
+    Attributes:
+        ordinal: Place among the arrivals, from 0.
+        phase: Index of the phase it arrived in.
+        principal: Index of who asks.
+        provider: Index of who is to serve.
+        fails: Attempts that fail, bit k for attempt k + 1.
+        cancel_after: Ms from the arrival to the cancellation, or None.
+        ask: The last attempt's request for admission.
+        is_calling: Whether its call is under way.
+        is_queued: Whether it counts as waiting in the rows.
+        signalled_at: When its cancellation fired, or None.
+    """
+
+    __slots__ = (
+        "arrived_at",
+        "ask",
+        "attempts",
+        "cancel_after",
+        "decided_at",
+        "delays",
+        "fails",
+        "is_calling",
+        "is_queued",
+        "is_settled",
+        "ordinal",
+        "phase",
+        "principal",
+        "provider",
+        "service",
+        "signalled_at",
+        "tokens",
+    )
+
+    def __init__(
+        self,
+        ordinal: int,
+        phase: int,
+        arrived_at: int,
+        principal: int,
+        provider: int,
+        tokens: int,
+        service: int,
+        fails: int,
+        cancel_after: int | None,
+    ) -> None:
+        self.ordinal = ordinal
+        self.phase = phase
+        self.arrived_at = arrived_at
+        self.principal = principal
+        self.provider = provider
+        self.tokens = tokens
+        self.service = service
+        self.fails = fails
+        self.cancel_after = cancel_after
+        self.ask: Ask | None = None
+        self.attempts = 0
+        self.decided_at = 0
+        self.delays: list[int] = []
+        self.is_calling = False
+        self.is_queued = False
+        self.is_settled = False
+        self.signalled_at: int | None = None
+
+
+@dataclass(slots=True)
+class PrincipalTally:
+    """One principal's arrivals by what became of them; ``admitted`` counts arrivals with at least one admission."""
+
+    submitted: int = 0
+    admitted: int = 0
+    completed: int = 0
+    failed: int = 0
+    shed: int = 0
+    cancelled: int = 0
+
+
+Observations = dict[str, "int | float | dict[str, int]"]
+"""The reference's observations under its own names: counts and ms as integers, ratios rounded to six decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceResult:
+    """What the reference observes in one run.
+
+    Attributes:
+        observations: By the reference's names.
+        by_principal: Tallies in the order of the manifest.
+        changes: Every breaker change, in order.
+        arrivals_sha256: Of the arrivals text, hex.
+        outcomes_sha256: Of the outcomes text without its last column, hex.
+        outcomes_with_reason_sha256: Of the outcomes text, hex.
+        end_ms: When the drain ended, ms from the start.
+        pumps: Times the controller went through its lanes.
+        judged: Times it put a head to the admission tests.
+    """
+
+    observations: Observations
+    by_principal: dict[str, PrincipalTally]
+    changes: tuple[BreakerChange, ...]
+    arrivals_sha256: str
+    outcomes_sha256: str
+    outcomes_with_reason_sha256: str
+    end_ms: int
+    pumps: int
+    judged: int
+
+
+class Observer:
+    """Takes the events of a run in order and adds them up."""
+
+    def __init__(
+        self, manifest: Manifest, trace: Trace, arrivals_out: TextOut | None, outcomes_out: TextOut | None
+    ) -> None:
+        self._principals = manifest.principals
+        self._providers = tuple(provider.id for provider in manifest.providers)
+        self._trace = trace
+        self._arrivals = LineDigest(arrivals_out)
+        self._outcomes = OutcomeDigest(outcomes_out)
+        self._lines_ahead: dict[int, str] = {}
+        self._lines_out = 0
+        self._tallies = [PrincipalTally() for _ in self._principals]
+        self._shed_reasons: Counter[str] = Counter()
+        self._attempts = 0
+        self._active_max = 0
+        self._queued_max = 0
+        self._queue_delay_max = 0
+        self._cancel_latency_max = 0
+
+    # ---------------------------------------------------------------------------------------------------------- events
+
+    def arrived(self, caller: Caller) -> None:
+        """Take an arrival."""
+        self._tallies[caller.principal].submitted += 1
+        self._arrivals.add(
+            arrival_line(
+                caller.ordinal,
+                caller.arrived_at * NS_PER_MS,
+                self._principals[caller.principal].name,
+                self._providers[caller.provider],
+                caller.tokens,
+                caller.service * NS_PER_MS,
+                caller.fails,
+                -1 if caller.cancel_after is None else caller.cancel_after * NS_PER_MS,
+            )
+        )
+
+    def sampled(self, queued: int, active: int) -> None:
+        """Take a look at the levels; maxima are over looks, not over time."""
+        self._queued_max = max(self._queued_max, queued)
+        self._active_max = max(self._active_max, active)
+
+    def queued(self, caller: Caller, delta: int, now: int) -> None:
+        """Note that a request begins (+1) or ceases (-1) to wait."""
+        self._trace.levels.extend((now * NS_PER_MS, delta, LevelKind.QUEUE, caller.principal, caller.provider, 0))
+
+    def admitted(self, caller: Caller, queue_delay: int, now: int) -> None:
+        """Take an admission."""
+        if not caller.delays:
+            self._tallies[caller.principal].admitted += 1
+        caller.delays.append(queue_delay)
+        caller.decided_at = now
+        self._queue_delay_max = max(self._queue_delay_max, queue_delay)
+        self._trace.levels.extend(
+            (now * NS_PER_MS, 1, LevelKind.ACTIVE, caller.principal, caller.provider, caller.tokens)
+        )
+
+    def call_ended(self, caller: Caller, outcome: AttemptOutcome, now: int) -> None:
+        """Take the end of a call."""
+        self._trace.levels.extend((now * NS_PER_MS, -1, LevelKind.ACTIVE, caller.principal, caller.provider, 0))
+        self._attempt_row(caller, outcome, None, now)
+
+    def refused(self, caller: Caller, reason: DenyReason, now: int) -> None:
+        """Take a refusal; it ends the attempt."""
+        caller.decided_at = now
+        outcome = AttemptOutcome.CANCELLED if reason is DenyReason.CANCELLED else AttemptOutcome.SHED
+        self._attempt_row(caller, outcome, reason, now)
+
+    def settled(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None, now: int) -> None:
+        """Take the outcome of an arrival."""
+        tally = self._tallies[caller.principal]
+        if outcome is RequestOutcome.COMPLETED:
+            tally.completed += 1
+        elif outcome is RequestOutcome.FAILED:
+            tally.failed += 1
+        elif outcome is RequestOutcome.CANCELLED:
+            tally.cancelled += 1
+            if caller.signalled_at is not None:
+                self._cancel_latency_max = max(self._cancel_latency_max, now - caller.signalled_at)
+        else:
+            tally.shed += 1
+            self._shed_reasons[str(reason)] += 1
+        self._attempts += caller.attempts
+        delays_ns = [delay * NS_PER_MS for delay in caller.delays]
+        self._lines_ahead[caller.ordinal] = outcome_line(
+            caller.ordinal, outcome.name.lower(), caller.attempts, now * NS_PER_MS, delays_ns, reason
+        )
+        while self._lines_out in self._lines_ahead:
+            self._outcomes.add(self._lines_ahead.pop(self._lines_out))
+            self._lines_out += 1
+        self._request_row(caller, outcome, reason, now)
+
+    def left_waiting(self, caller: Caller, now: int) -> None:
+        """Note an arrival that is unsettled when the run ends."""
+        self._attempts += caller.attempts
+        self._request_row(caller, RequestOutcome.IN_FLIGHT, None, now)
+
+    # ---------------------------------------------------------------------------------------------------------- results
+
+    def result(self, end_ms: int, changes: list[tuple[BreakerChange, int]], pumps: int, judged: int) -> ReferenceResult:
+        """Close the trace and return what was observed."""
+        index = {provider: place for place, provider in enumerate(self._providers)}
+        for change, ordinal in changes:
+            self._trace.transitions.append(
+                (
+                    index[change.provider],
+                    change.from_state,
+                    change.to_state,
+                    change.at_ms * NS_PER_MS,
+                    change.failures,
+                    ordinal,
+                )
+            )
+        arrivals = self._total("submitted")
+        self._trace.close(end_ms * NS_PER_MS, arrivals)
+        return ReferenceResult(
+            observations={
+                "arrivals": arrivals,
+                "attempts": self._attempts,
+                "completed": self._total("completed"),
+                "failed": self._total("failed"),
+                "shed": self._total("shed"),
+                "cancelled": self._total("cancelled"),
+                "shedReasons": dict(sorted(self._shed_reasons.items())),
+                "maximumActiveCalls": self._active_max,
+                "maximumQueuedCalls": self._queued_max,
+                "maximumEligibleLaneWaitMs": self._queue_delay_max,
+                "retryAmplificationRatio": _ratio(self._attempts, arrivals),
+                "maximumCancellationLatencyMs": self._cancel_latency_max,
+                "quietPrincipalAdmissionRatio": self._admission_ratio("quiet"),
+                "noisyPrincipalAdmissionRatio": self._admission_ratio("noisy"),
+                "virtualDurationMs": max(1, end_ms),
+            },
+            by_principal={info.name: tally for info, tally in zip(self._principals, self._tallies, strict=True)},
+            changes=tuple(change for change, _ in changes),
+            arrivals_sha256=self._arrivals.hexdigest(),
+            outcomes_sha256=self._outcomes.without_reason,
+            outcomes_with_reason_sha256=self._outcomes.with_reason,
+            end_ms=end_ms,
+            pumps=pumps,
+            judged=judged,
+        )
+
+    def _total(self, field: str) -> int:
+        return sum(getattr(tally, field) for tally in self._tallies)
+
+    def _admission_ratio(self, cls: str) -> float:
+        tallies = [tally for info, tally in zip(self._principals, self._tallies, strict=True) if info.cls == cls]
+        return _ratio(sum(tally.admitted for tally in tallies), sum(tally.submitted for tally in tallies))
+
+    def _attempt_row(self, caller: Caller, outcome: AttemptOutcome, reason: DenyReason | None, now: int) -> None:
+        ask = caller.ask
+        hold = Hold.NONE if ask is None else ask.first_hold
+        requested_at = now if ask is None else ask.asked_at
+        self._trace.attempts.extend(
+            (
+                caller.ordinal,
+                caller.attempts,
+                STREAM,
+                caller.principal,
+                caller.provider,
+                caller.phase,
+                requested_at * NS_PER_MS,
+                caller.decided_at * NS_PER_MS,
+                now * NS_PER_MS,
+                outcome,
+                NONE if reason is None else REASON_CODE[reason],
+                NONE if hold is Hold.NONE else hold,
+                (caller.decided_at - requested_at) * NS_PER_MS,  # the reference takes every wait for an eligible one
+                caller.tokens,
+            )
+        )
+
+    def _request_row(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None, now: int) -> None:
+        self._trace.requests.extend(
+            (
+                caller.ordinal,
+                STREAM,
+                caller.principal,
+                caller.provider,
+                caller.phase,
+                caller.arrived_at * NS_PER_MS,
+                now * NS_PER_MS,
+                outcome,
+                NONE if reason is None else REASON_CODE[reason],
+                caller.attempts,
+                len(caller.delays),
+                NONE if caller.signalled_at is None else caller.signalled_at * NS_PER_MS,
+            )
+        )
+        self._trace.flush_if_full()
+
+
+def _ratio(value: int, total: int) -> float:
+    """Return ``value / total`` to six decimals, ties upward from the quotient's exact double; 1 for a total of 0."""
+    return float(decimal_text(Fraction(value / total), 6)) if total else 1.0
