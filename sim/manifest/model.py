@@ -1,7 +1,7 @@
-"""The one internal model that every manifest schema maps onto: plain frozen values in integer nanoseconds and exact fractions.
+"""The one internal model that every manifest schema maps onto.
 
-This module owns the shape of what a run is told. It must not know files, schemas or pydantic, and it draws nothing: how a distribution is
-sampled belongs to ``sim.workload``, how a client behaves to ``sim.world``.
+Its values are frozen and plain: integer nanoseconds and exact fractions. This module owns the shape of what a run is told. It must not know files, schemas or pydantic, and it draws nothing: how
+a distribution is sampled belongs to ``sim.workload``, how a client behaves to ``sim.world``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Op = Literal["<=", ">=", "<", ">"]
 Estimand = Literal["path", "mean", "hold"]
 
 MAX_ATTEMPTS: Final = 62
-"""Most attempts a client may make: the failures of all attempts of one arrival travel as bits of one signed 64-bit column."""
+"""Most attempts a client may make: the failures of all attempts of one arrival travel as bits of one signed 64-bit
+column."""
 
 
-# ------------------------------------------------------------------------------------------------------------- distributions
+# --- distributions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Exponential with the given mean, rounded to the nearest integer."""
+    """Exponential with the given mean, rounded to the nearest integer, at least 1."""
 
-    mean: Fraction
+    mean: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Mixture:
 Distribution = Constant | Uniform | Exponential | Mixture
 
 
-# ------------------------------------------------------------------------------------------------------------------ arrivals
+# --- arrivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +95,18 @@ class TraceReplay:
     Attributes:
         path: The file, resolved against the manifest's folder.
         sha256: Hex digest of the file's bytes, checked when the manifest is read.
-        options: How to read it, as the manifest writes it; the trace reader knows the keys.
+        options: How to read it: the other keys of the block. ``sim.workload.traces`` knows what they mean.
     """
 
     path: Path
     sha256: str
-    options: Mapping[str, str | int | bool]
+    options: Mapping[str, object]
 
 
 Arrivals = Poisson | BurstyPoisson | TraceReplay
 
 
-# -------------------------------------------------------------------------------------------------------------------- clients
+# --- clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,8 @@ class Client:
         on_refusal: Whether a refusal ends the request or is retried like a failure.
         retry: The waits between attempts.
         honour_retry_after: Whether a wait the service announces is waited out.
-        abortable_backoff: Whether a cancellation during a wait between attempts takes effect at once; if not, the next attempt meets it.
+        abortable_backoff: Whether a cancellation during a wait between attempts takes effect at once; if not, the next
+            attempt meets it.
     """
 
     timeout_ns: int | None = None
@@ -150,7 +152,7 @@ class Client:
     abortable_backoff: bool = True
 
 
-# -------------------------------------------------------------------------------------------------- streams, world and rules
+# --- streams, world and rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,8 @@ class Stream:
         index: Place in the manifest; ties between arrivals go to the lower one.
         name: Name of the stream and of its random streams.
         cls: Class of its requests.
-        principals: Indices into ``Manifest.principals``; each has the arrival rate of its own, except in a replayed trace.
+        principals: Indices into ``Manifest.principals``; each has the arrival rate of its own, except in a replayed
+            trace.
         arrivals: When requests come.
         tokens: Work of a request, tokens.
         providers: (index into ``Manifest.providers``, exact weight); the weights sum to 1.
@@ -270,7 +273,9 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class SeedFamilyModel:
-    """The arrival model of the seed's manifests, in its own units: its generator is reproduced to the bit, floats included.
+    """The arrival model of the seed's manifests, in its own units.
+
+    Its generator is reproduced to the bit, so what it computes with are the same doubles.
 
     Attributes:
         seed: Of its generator.
@@ -342,6 +347,10 @@ class Manifest:
         client: How callers behave where there are no streams (the seed's manifests); None otherwise.
         seed_family: The arrival model of the seed's manifests; None for ours.
         declared_horizon_ns: Length of the phases before a window cut them.
+        format: How ``raw`` was read.
+        window_ns: The cut that was asked for; None for none.
+        assumptions_path: The file of assumptions that completes the manifest; None where there is none.
+        assumptions_raw: Its exact bytes.
         overrides: (path, value) changed after reading, for the record.
         lacks: What has to be assumed before this manifest can be run; empty when it is complete.
     """
@@ -370,6 +379,10 @@ class Manifest:
     client: Client | None = None
     seed_family: SeedFamilyModel | None = None
     declared_horizon_ns: int = 0
+    format: Literal["json", "yaml"] = "json"
+    window_ns: int | None = None
+    assumptions_path: Path | None = None
+    assumptions_raw: bytes = field(default=b"", repr=False)
     overrides: tuple[tuple[str, str], ...] = ()
     lacks: tuple[str, ...] = ()
 

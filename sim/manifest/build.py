@@ -1,0 +1,274 @@
+"""From the shape of ``capacity-manifest/v1`` to the internal model.
+
+Names are resolved, principals expanded and the rules checked that span several blocks. This module must not know how a
+document was spelt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import cast
+
+from pydantic import ValidationError
+
+from sim.manifest import capacity as shape
+from sim.manifest.gates import gate_specs
+from sim.manifest.inputs import input_file
+from sim.manifest.model import (
+    Arrivals,
+    BurstyPoisson,
+    Client,
+    Constant,
+    Distribution,
+    Exponential,
+    InputFile,
+    Manifest,
+    Mixture,
+    Phase,
+    Poisson,
+    PrincipalInfo,
+    Provenance,
+    ProviderModel,
+    Retry,
+    Stream,
+    TraceReplay,
+    Uniform,
+)
+from sim.manifest.problems import Said, complain
+from sim.manifest.scalars import exact_text
+from sim.manifest.source import Source, known, unique, windowed
+from tollgate.core.errors import ConfigError
+from tollgate.decision.limits import AdmissionLimits
+from tollgate.decision.profile import AdmissionProfile
+
+
+def build_capacity(source: Source) -> Manifest:
+    """Return the manifest that a ``capacity-manifest/v1`` document describes.
+
+    Raises:
+        ConfigError: For the first problem in it.
+    """
+    try:
+        block = shape.CapacityManifest.read(source.document)
+    except ValidationError as error:
+        raise complain(error, source.document) from None
+    template = AdmissionProfile.from_mapping(cast("Mapping[str, object]", source.document["profile"]))
+    streams_by_name = unique([stream.name for stream in block.streams], "streams", "name")
+    providers = unique([provider.id for provider in block.providers], "providers", "id")
+    for place, provider in enumerate(block.providers):
+        known(provider.id, _index(template.providers), f"providers[{place}].id", "a provider of profile.providers")
+    people = _People(block.streams, template)
+    phases = _phases(block, streams_by_name)
+    streams = tuple(_stream(place, stream, people, providers, source) for place, stream in enumerate(block.streams))
+    labels = {
+        "class": _index([stream.cls for stream in streams]),
+        "principal": people.index,
+        "provider": providers,
+        "phase": _index([phase.name for phase in phases]),
+    }
+    return Manifest(
+        schema=shape.SCHEMA,
+        name=block.name,
+        version=block.version,
+        mode=block.mode,
+        seed=block.seed if source.seed is None else source.seed,
+        sha256=source.sha256,
+        raw=source.raw,
+        path=source.path,
+        target_kind=block.target.kind,
+        discipline=block.target.discipline,
+        profile=people.profile,
+        phases=windowed(phases, source.window_ns, block.warmup_seconds),
+        warmup_ns=block.warmup_seconds,
+        drain_ns=block.drain_seconds,
+        streams=streams,
+        providers=tuple(map(_provider, block.providers)),
+        principals=people.infos,
+        gates=gate_specs(block.gates, labels),
+        replications_n=block.replications.n,
+        provenance=tuple(Provenance(entry.path, entry.value, entry.kind, entry.source) for entry in block.provenance),
+        inputs=tuple(_inputs(block.streams, source)),
+        declared_horizon_ns=phases[-1].end_ns,
+        format=source.format,
+        window_ns=source.window_ns,
+        overrides=source.overrides,
+    )
+
+
+def _index(names: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+class _People:
+    """Everyone who asks, and the profile with a row for each.
+
+    A template with ``count: N`` becomes N principals who share one object of limits.
+    """
+
+    def __init__(self, streams: Sequence[shape.StreamBlock], template: AdmissionProfile) -> None:
+        """Expand the templates.
+
+        Raises:
+            ConfigError: For a stream of an unknown principal, two principals of one name, one principal in two classes,
+            or
+                reservations that no longer fit.
+        """
+        counts: dict[str, list[int | None]] = {}
+        classes: dict[str, str] = {}
+        for place, stream in enumerate(streams):
+            path = f"streams[{place}]"
+            known(
+                stream.principal, _index(template.principals), f"{path}.principal", "a principal of profile.principals"
+            )
+            counts.setdefault(stream.principal, []).append(stream.count)
+            cls = stream.cls or stream.name
+            if classes.setdefault(stream.principal, cls) != cls:
+                allowed = f"{classes[stream.principal]!r}, the class that {stream.principal!r} has in another stream"
+                raise ConfigError(f"{path}.class", cls, allowed)
+        limits: dict[str, AdmissionLimits] = {}
+        infos: list[PrincipalInfo] = []
+        for name, its_limits in template.principals.items():
+            for expanded in _expanded(name, counts.get(name, [None])):
+                if expanded in limits:
+                    raise ConfigError(
+                        f"profile.principals.{name}",
+                        Said(f"a second {expanded!r}"),
+                        "names that stay apart under count",
+                    )
+                limits[expanded] = its_limits
+                infos.append(PrincipalInfo(expanded, classes.get(name, name)))
+        self.infos = tuple(infos)
+        self.index = _index(limits)
+        try:
+            self.profile = dataclasses.replace(template, principals=limits)
+        except ConfigError as error:
+            raise error.within("profile") from None
+
+    def of(self, stream: shape.StreamBlock) -> tuple[int, ...]:
+        """Return the indices of a stream's principals."""
+        if stream.count is None:
+            return (self.index[stream.principal],)
+        first = self.index[f"{stream.principal}-1"]
+        return tuple(range(first, first + stream.count))
+
+
+def _expanded(name: str, counts: Sequence[int | None]) -> list[str]:
+    """Return the principals that a template stands for, given the counts of the streams that use it."""
+    most = max((count for count in counts if count is not None), default=0)
+    plain = [name] if None in counts else []
+    return plain + [f"{name}-{k}" for k in range(1, most + 1)]
+
+
+def _phases(block: shape.CapacityManifest, streams: Mapping[str, int]) -> tuple[Phase, ...]:
+    unique([phase.name for phase in block.phases], "phases", "name")
+    phases = []
+    start_ns = 0
+    for place, phase in enumerate(block.phases):
+        for name, factor in phase.rate_multiplier.items():
+            path = f"phases[{place}].rate_multiplier.{name}"
+            index = known(name, streams, path, "a stream of this manifest")
+            if isinstance(block.streams[index].arrivals, shape.TraceArrivals):
+                raise ConfigError(path, Said(exact_text(factor)), "a stream with a rate: a trace is replayed as it is")
+        end_ns = start_ns + phase.seconds
+        phases.append(Phase(phase.name, start_ns, end_ns, MappingProxyType(dict(phase.rate_multiplier))))
+        start_ns = end_ns
+    return tuple(phases)
+
+
+def _stream(
+    place: int, block: shape.StreamBlock, people: _People, providers: Mapping[str, int], source: Source
+) -> Stream:
+    path = f"streams[{place}]"
+    targets = [
+        (known(name, providers, f"{path}.providers.{name}", "a provider of this manifest"), weight)
+        for name, weight in block.providers.items()
+    ]
+    total = sum(weight for _, weight in targets)
+    sized = isinstance(block.arrivals, shape.TraceArrivals) and block.arrivals.tokens_columns
+    if block.work is None and not sized:
+        raise ConfigError(f"{path}.work", Said("nothing"), "tokens of a request: these arrivals bring no sizes")
+    return Stream(
+        index=place,
+        name=block.name,
+        cls=block.cls or block.name,
+        principals=people.of(block),
+        arrivals=_arrivals(block.arrivals, source),
+        tokens=_tokens(block.work.tokens) if block.work else Constant(0),
+        providers=tuple((index, weight / total) for index, weight in targets),
+        client=_client(block.client),
+    )
+
+
+def _arrivals(
+    block: shape.PoissonArrivals | shape.BurstyPoissonArrivals | shape.TraceArrivals, source: Source
+) -> Arrivals:
+    if isinstance(block, shape.PoissonArrivals):
+        return Poisson(block.per_second)
+    if isinstance(block, shape.BurstyPoissonArrivals):
+        return BurstyPoisson(
+            block.per_second, block.multiplier, block.first_seconds, block.burst_seconds, block.every_seconds
+        )
+    options = {key: value for key, value in block.entries().items() if key != "kind" and value is not None}
+    if block.ms_per_token is not None:
+        options["ms_per_token"] = exact_text(block.ms_per_token)
+    return TraceReplay(source.path.parent / block.file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
+
+
+def _inputs(streams: Sequence[shape.StreamBlock], source: Source) -> list[InputFile]:
+    """Return the trace files, each once, after comparing their digests."""
+    found: dict[str, InputFile] = {}
+    for place, stream in enumerate(streams):
+        if isinstance(stream.arrivals, shape.TraceArrivals):
+            path = f"streams[{place}].arrivals"
+            expected = stream.arrivals.sha256.removeprefix("sha256:")
+            found[stream.arrivals.file] = input_file(source.path.parent, stream.arrivals.file, expected, path)
+    return list(found.values())
+
+
+def _tokens(
+    block: int | shape.ConstantTokens | shape.UniformTokens | shape.MixtureTokens,
+) -> Constant | Uniform | Mixture:
+    if isinstance(block, shape.MixtureTokens):
+        return Mixture(tuple((weight, _part(part)) for weight, part in block.of))
+    return _part(block)
+
+
+def _part(block: int | shape.ConstantTokens | shape.UniformTokens) -> Constant | Uniform:
+    if isinstance(block, int):
+        return Constant(block)
+    return Constant(block.value) if isinstance(block, shape.ConstantTokens) else Uniform(block.min, block.max)
+
+
+def _service(block: int | shape.ConstantService | shape.UniformService | shape.ExponentialService) -> Distribution:
+    if isinstance(block, int):
+        return Constant(block)
+    if isinstance(block, shape.ConstantService):
+        return Constant(block.value)
+    return Uniform(block.min, block.max) if isinstance(block, shape.UniformService) else Exponential(block.mean)
+
+
+def _provider(block: shape.ProviderBlock) -> ProviderModel:
+    failures = block.failures.probability if block.failures else Fraction(0)
+    return ProviderModel(block.id, _service(block.service_ms), failures)
+
+
+def _client(block: shape.ClientBlock) -> Client:
+    cancellation = block.cancellation
+    return Client(
+        timeout_ns=block.timeout_ms,
+        cancel_probability=cancellation.probability if cancellation else Fraction(0),
+        cancel_after_ns=cancellation.after_ms if cancellation else None,
+        on_refusal=block.on_refusal,
+        retry=_retry(block.retry),
+        honour_retry_after=block.retry_after == "honour",
+    )
+
+
+def _retry(block: shape.NoRetry | shape.FixedRetry | shape.ExponentialRetry) -> Retry:
+    if isinstance(block, shape.NoRetry):
+        return Retry()
+    cap_ns = block.cap_ms if isinstance(block, shape.ExponentialRetry) else block.base_ms
+    return Retry(block.kind, block.base_ms, cap_ns, block.jitter, block.max_attempts)

@@ -1,0 +1,72 @@
+"""Reading files: the manifest itself and those it names, with one clear complaint for what cannot be read."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from sim.manifest.documents import MAX_BYTES
+from sim.manifest.model import InputFile
+from sim.manifest.problems import Said
+from tollgate.core.errors import ConfigError
+
+
+def read_bytes(path: Path, what: str) -> bytes:
+    """Return the bytes of a small file.
+
+    Args:
+        path: The file.
+        what: What it should be, for the complaint.
+
+    Raises:
+        ConfigError: If it is missing, a folder, unreadable or larger than a manifest may be.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error, what, str(path), "") from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(
+            "", Said(f"more than {MAX_BYTES} bytes"), f"{what} of at most {MAX_BYTES} bytes", file=str(path)
+        )
+    return data
+
+
+def input_file(folder: Path, name: str, sha256: str, key: str) -> InputFile:
+    """Return the description of a file that a manifest binds by its digest.
+
+    Args:
+        folder: The manifest's folder.
+        name: The file as the manifest names it.
+        sha256: Hex digest it must have.
+        key: Key path of the block that names it.
+
+    Raises:
+        ConfigError: If it cannot be read or has another digest.
+    """
+    path = folder / name
+    try:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            size = stream.tell()
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, "a trace", None, f"{key}.file") from None
+    if found != sha256:
+        raise ConfigError(f"{key}.sha256", sha256, f"{found}, the digest of {name}; another file has taken its place")
+    return InputFile(name, sha256, size)
+
+
+def _unreadable(path: Path, error: Exception, what: str, file: str | None, key: str) -> ConfigError:
+    if path.is_dir():
+        return ConfigError(key, Said("a folder"), f"{what}: a file", file=file)
+    if isinstance(error, FileNotFoundError):
+        return ConfigError(
+            key,
+            Said("no such file" if file else f"no such file: {path.name}"),
+            f"{what}: a file that exists",
+            file=file,
+        )
+    return ConfigError(
+        key, Said(getattr(error, "strerror", None) or str(error)), f"{what}: a file that can be read", file=file
+    )

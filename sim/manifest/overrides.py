@@ -1,0 +1,82 @@
+"""``--set PATH=VALUE``: a document with one value replaced, to be validated again as a whole.
+
+A path is keys joined by dots; an entry of a list is named by its place or by its ``name`` or ``id``, as in
+``streams.noisy.arrivals.per_second`` or ``gates.0.bound``. A value is read as the manifest would read it. This module
+must not know what a path means.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable
+
+from sim.manifest.documents import parse_document
+from tollgate.core.errors import ConfigError, nearest
+
+
+def overridden(document: object, sets: Iterable[tuple[str, str]]) -> object:
+    """Return a copy of the document with values replaced.
+
+    All but the last step of a path must be there already; the last may be a key that the document leaves out. Whether
+    it is a key at all is for the schema to say.
+
+    Args:
+        document: A parsed manifest.
+        sets: Pairs of path and value text, applied in order.
+
+    Raises:
+        ConfigError: For a path that leads nowhere, with the nearest key, or a value that cannot be read.
+    """
+    result = copy.deepcopy(document)
+    for path, text in sets:
+        _replace(result, path, _value(path, text))
+    return result
+
+
+def _value(path: str, text: str) -> object:
+    if not text:
+        raise ConfigError(path, text, "a value after the =")
+    try:
+        return parse_document(text.encode(), "yaml")
+    except ConfigError as error:
+        raise ConfigError(path, error.got, error.allowed, hint=error.hint) from None
+
+
+def _replace(document: object, path: str, value: object) -> None:
+    steps = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
+    if steps[0] == "schema":
+        raise ConfigError(path, value, "keys of the manifest other than its schema")
+    node = document
+    while steps:
+        step, taken = _step(node, steps, path)
+        steps = steps[taken:]
+        if not steps:
+            node[step] = value  # type: ignore[index]  # _step only returns for a mapping or a list
+        else:
+            node = node[step]  # type: ignore[index]
+
+
+def _step(node: object, steps: list[str], path: str) -> tuple[str | int, int]:
+    """Return the key or place that the next steps name, and how many steps it took: keys may hold dots themselves."""
+    if isinstance(node, dict):
+        for taken in range(1, len(steps) + 1):
+            key = ".".join(steps[:taken])
+            if key in node:
+                return key, taken
+        if len(steps) == 1:
+            return steps[0], 1
+        names = list(node)
+    elif isinstance(node, list):
+        if steps[0].isdecimal() and int(steps[0]) < len(node):
+            return int(steps[0]), 1
+        names = [str(entry.get("name", entry.get("id", ""))) if isinstance(entry, dict) else "" for entry in node]
+        for taken in range(1, len(steps) + 1):
+            name = ".".join(steps[:taken])
+            if name and names.count(name) == 1:
+                return names.index(name), taken
+        names = [name for name in names if name] or [f"0 to {len(node) - 1}"]
+    else:
+        names = []
+    allowed = f"one of {', '.join(names[:12])}" if names else "the end of the path: there is nothing below"
+    raise ConfigError(path, steps[0], allowed, hint=nearest(steps[0], names))

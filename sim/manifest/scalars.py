@@ -1,0 +1,127 @@
+"""The scalar types of manifest keys: exact numbers, whole nanoseconds, names.
+
+Every number is read from its source text, never through a binary float; a length of time becomes whole nanoseconds
+here, once. This module owns what one scalar may be. It must not know which keys exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from tollgate.core.errors import ConfigError
+from tollgate.core.ids import LANE_NAME_MAX, lane_name
+from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_MS, NS_PER_S, decimal_text, fraction
+
+HORIZON_MAX_NS: Final = 366 * 24 * 3600 * NS_PER_S
+"""Longest stretch of time: a year is 3.2e16 ns, so sums of a few hundred such stretches stay inside signed 64-bit
+columns."""
+
+RATE_MAX: Final = 10**9
+"""Largest rate, multiplier or weight: one arrival a nanosecond is the finest the clock can tell apart."""
+
+_NUMBER_SCHEMA: Final = {"type": ["number", "string"], "pattern": r"^[+-]?[0-9]{1,60}(\.[0-9]{1,60})?$"}
+
+
+def complaint(allowed: str) -> PydanticCustomError:
+    """Return the error that says what would have been accepted."""
+    return PydanticCustomError("allowed", "{allowed}", {"allowed": allowed})
+
+
+def _exact(allowed: str, accepts: Callable[[Fraction], bool]) -> PlainValidator:
+    def read(value: object) -> Fraction:
+        if isinstance(value, (int, str, Decimal)):
+            try:
+                number = fraction(value)
+            except ConfigError:
+                raise complaint(allowed) from None
+            if accepts(number):
+                return number
+        raise complaint(allowed)
+
+    return PlainValidator(read)
+
+
+def _whole_ns(unit_ns: int, allowed: str, least_ns: int) -> PlainValidator:
+    def read(value: object) -> int:
+        if isinstance(value, (int, str, Decimal)):
+            try:
+                length = fraction(value) * unit_ns
+            except ConfigError:
+                raise complaint(allowed) from None
+            if length.denominator == 1 and least_ns <= length <= HORIZON_MAX_NS:
+                return length.numerator
+        raise complaint(allowed)
+
+    return PlainValidator(read)
+
+
+def _name(text: str) -> str:
+    try:
+        return lane_name(text)
+    except ConfigError as error:
+        raise complaint(error.allowed) from None
+
+
+PositiveNumber = Annotated[
+    Fraction,
+    _exact("a decimal number above 0, at most 10^9", lambda number: 0 < number <= RATE_MAX),
+    WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": RATE_MAX}),
+]
+Multiplier = Annotated[
+    Fraction,
+    _exact("a decimal number from 0 to 10^9", lambda number: 0 <= number <= RATE_MAX),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": RATE_MAX}),
+]
+Probability = Annotated[
+    Fraction,
+    _exact("a decimal from 0 to 1, exact", lambda number: 0 <= number <= 1),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": 1}),
+]
+OpenProbability = Annotated[
+    Fraction,
+    _exact("a decimal above 0 and below 1, exact", lambda number: 0 < number < 1),
+    WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+]
+Number = Annotated[
+    Fraction,
+    _exact("a decimal number", lambda number: abs(number) <= MAX_SAFE_INTEGER),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": -MAX_SAFE_INTEGER, "maximum": MAX_SAFE_INTEGER}),
+]
+Milliseconds = Annotated[
+    int,
+    _whole_ns(NS_PER_MS, "a number of ms from 0 to a year, in whole ns", 0),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_MS}),
+]
+PositiveMilliseconds = Annotated[
+    int,
+    _whole_ns(NS_PER_MS, "a number of ms above 0, at most a year, in whole ns", 1),
+    WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_MS}),
+]
+Seconds = Annotated[
+    int,
+    _whole_ns(NS_PER_S, "a number of seconds from 0 to a year, in whole ns", 0),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_S}),
+]
+PositiveSeconds = Annotated[
+    int,
+    _whole_ns(NS_PER_S, "a number of seconds above 0, at most a year, in whole ns", 1),
+    WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_S}),
+]
+Amount = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
+Count = Annotated[int, Field(ge=1, le=MAX_SAFE_INTEGER)]
+Name = Annotated[str, AfterValidator(_name), Field(json_schema_extra={"minLength": 1, "maxLength": LANE_NAME_MAX})]
+Digest = Annotated[str, Field(pattern=r"^(sha256:)?[0-9a-f]{64}$")]
+
+
+def exact_text(number: Fraction) -> str:
+    """Return a decimal fraction as plain decimal text, every digit of it and no trailing zero."""
+    places = 0
+    while (number * 10**places).denominator != 1:
+        places += 1
+    return decimal_text(number, places)

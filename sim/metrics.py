@@ -1,0 +1,92 @@
+"""The registry of metrics: every name, its unit, what it can be selected by, and which way is better.
+
+Manifests check their gates against it, measurement fills it, verdicts and reports read it; the documentation's table is
+checked against it. This module owns names only. It must not know how a metric is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tollgate.core.deny import DenyReason
+
+Unit = Literal["count", "ratio", "ms", "per_second", "mib"]
+Selector = Literal["class", "principal", "provider", "phase"]
+Better = Literal["lower", "higher", "neither"]
+
+SELECTORS: Final[tuple[Selector, ...]] = ("class", "principal", "provider", "phase")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        name: Dotted name, stable for ever.
+        unit: Unit of its value.
+        selectors: Labels a gate may select it by.
+        better: Whether lower or higher values are better for the service, for the arrows in reports.
+        host: Whether it depends on the machine; such a metric is kept out of the digest of observations.
+    """
+
+    name: str
+    unit: Unit
+    selectors: tuple[Selector, ...] = SELECTORS
+    better: Better = "neither"
+    host: bool = False
+
+
+_LEVEL: Final[tuple[Selector, ...]] = ("class", "principal", "provider")
+"""A level belongs to no phase: what is in flight or queued may have come in an earlier one."""
+
+
+def _waits(prefix: str, *parts: str) -> tuple[Metric, ...]:
+    return tuple(Metric(f"{prefix}.{part}", "ms", better="lower") for part in parts)
+
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric("arrivals", "count"),
+    Metric("attempts", "count", better="lower"),
+    Metric("completed", "count", better="higher"),
+    Metric("failed", "count", better="lower"),
+    Metric("shed", "count", better="lower"),
+    *(Metric(f"shed.{reason.value}", "count", better="lower") for reason in DenyReason),
+    Metric("cancelled", "count"),
+    Metric("in_flight.end", "count", better="lower"),
+    *(Metric(f"deferrals.{reason.value}", "count", better="lower") for reason in DenyReason),
+    Metric("admission.ratio", "ratio", better="higher"),
+    Metric("goodput.ratio", "ratio", better="higher"),
+    Metric("goodput.per_second", "per_second", better="higher"),
+    Metric("utilisation", "ratio", ("provider",)),
+    Metric("active.max", "count", _LEVEL),
+    Metric("active.mean", "count", _LEVEL),
+    Metric("queue.length.max", "count", _LEVEL, "lower"),
+    Metric("queue.length.mean", "count", _LEVEL, "lower"),
+    *_waits("queue.wait", "mean", "p50", "p95", "p99", "max"),
+    *_waits("queue.dwell", "p99", "max"),
+    *_waits("lane.eligible_wait", "max"),
+    *_waits("sojourn", "p50", "p95", "p99"),
+    *_waits("cancel.latency", "max"),
+    Metric("retry.amplification", "ratio", better="lower"),
+    Metric("retry.amplification.peak_10s", "ratio", better="lower"),
+    Metric("breaker.transitions", "count", ("provider",), "lower"),
+    Metric("breaker.open_time", "ms", ("provider",), "lower"),
+    Metric("pause.time", "ms", ("provider",), "lower"),
+    Metric("fairness.jain", "ratio", (), "higher"),
+    Metric("host.rss_peak", "mib", (), "lower", host=True),
+    Metric("host.cpu_ratio", "ratio", (), "lower", host=True),
+)
+"""Every metric this version measures, in the order in which reports list them."""
+
+BY_NAME: Final = {metric.name: metric for metric in METRICS}
+
+LATER: Final = ("fairness.service_lag.max", "fairness.starvation.max", "recovery.metastable", "recovery.time")
+"""Named by the contracts and not measured yet; a gate on one is refused by its name."""
+
+
+def unknown_metric(name: str) -> str:
+    """Say what is allowed in place of a metric that this version does not measure."""
+    if name in LATER:
+        return f"a metric of this version: {name} is not available yet"
+    return f"one of the {len(METRICS)} metrics of this version"
