@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.gates.evaluation import Basis, GateResult, Overall, evaluate, overall
-from sim.gates.gate import Gate, GateSpec
+from sim.gates.gate import Gate, GateSpec, is_host_metric
 from sim.gates.guarantees import Guarantees
 from sim.gates.rows import CheckRow, GateResultRow, GateRow, ObservationRow
 from sim.gates.verdict import Verdict, exit_code
@@ -22,5 +22,6 @@ __all__ = [
     "Verdict",
     "evaluate",
     "exit_code",
+    "is_host_metric",
     "overall",
 ]

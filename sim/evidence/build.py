@@ -1,0 +1,198 @@
+"""From a finished run to its record.
+
+Owns which fact of a run goes where in a record: rows sorted, numbers as integers or decimal texts, and a plan that is a
+function of manifest and seed alone, so that nothing in it can have been chosen after the results. It must not know
+files; writing is ``sim.evidence.bundle``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from sim.evidence.record import judge, observation_key, seal
+from sim.evidence.schema import (
+    DRIFT,
+    OFFLINE_PASSED,
+    SCHEMA,
+    Artefact,
+    Code,
+    Flag,
+    InputRef,
+    ManifestRef,
+    Plan,
+    ProvenanceRow,
+    Record,
+    RunRef,
+    Target,
+    VerdictRow,
+)
+from sim.evidence.source import Tool
+from sim.gates import CheckRow, Gate, Guarantees, ObservationRow
+from sim.manifest.model import Manifest
+from tollgate.core.errors import EvidenceError
+
+OFFLINE_MODE: Final = "offline-fake-provider"
+DEFAULT_CONFIDENCE: Final = "0.95"
+"""Confidence of a gate that states none (contract: gates)."""
+
+_UNSEALED: Final = "sha256:" + "0" * 64
+
+
+class SeriesSource(Protocol):
+    """What a run knows over time."""
+
+    def to_json(self) -> object:
+        """Return it as JSON values without floats."""
+
+
+class RunLike(Protocol):
+    """What a record needs of a run; ``sim.run.Run`` has it."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was run, overrides applied."""
+
+    @property
+    def discipline(self) -> str:
+        """Which discipline decided."""
+
+    @property
+    def seed(self) -> int:
+        """Root of the random streams."""
+
+    @property
+    def observations(self) -> Sequence[ObservationRow]:
+        """The run's numbers."""
+
+    @property
+    def checks(self) -> Sequence[CheckRow]:
+        """Its self-checks."""
+
+    @property
+    def series(self) -> SeriesSource | None:
+        """Its series, or None where only observations were asked for."""
+
+    @property
+    def slowest(self) -> Sequence[Mapping[str, object]]:
+        """Its worst requests."""
+
+    @property
+    def arrivals_sha256(self) -> str:
+        """Hex digest of the arrivals' text."""
+
+    @property
+    def outcomes_sha256(self) -> str:
+        """Hex digest of the outcomes' text."""
+
+    @property
+    def host(self) -> Mapping[str, int | str]:
+        """Figures of the machine: ``python``, ``platform``, ``arch``; ``host.rss_peak`` stands under ``rss_peak``."""
+
+
+def plan_of(manifest: Manifest, *, seed: int) -> Plan:
+    """Return everything that decides a verdict but the results.
+
+    Args:
+        manifest: What is to be run, overrides applied.
+        seed: Of the one run.
+    """
+    guarantees = guarantees_of(manifest)
+    gates = [
+        Gate.of(spec, guaranteed=guarantees.value(spec.metric, spec.where, spec.op)).to_row() for spec in manifest.gates
+    ]
+    return Plan(
+        n=1,
+        seeds=[seed],
+        window_ns=manifest.horizon_ns,
+        warmup_ns=manifest.warmup_ns,
+        gates=gates,
+        method="single-run",
+        confidence=DEFAULT_CONFIDENCE,
+    )
+
+
+def guarantees_of(manifest: Manifest) -> Guarantees:
+    """Return what the limits of a manifest guarantee whatever the traffic."""
+    clients = [manifest.client, *(stream.client for stream in manifest.streams)]
+    attempts = [client.retry.max_attempts for client in clients if client is not None]
+    classes = {principal.name: principal.cls for principal in manifest.principals}
+    return Guarantees(manifest.profile, classes, max(attempts, default=None))
+
+
+def build_record(run: RunLike, tool: Tool, artefacts: Sequence[Artefact], *, drifted: bool = False) -> Record:
+    """Return the sealed record of a run.
+
+    Args:
+        run: The run.
+        tool: The code that made it.
+        artefacts: The files beside the record.
+        drifted: Whether the manifest's bytes differ from those retained under its name and version.
+
+    Raises:
+        EvidenceError: For a manifest that was not run offline, or a number without a canonical form.
+    """
+    manifest = run.manifest
+    if manifest.mode != OFFLINE_MODE:
+        raise EvidenceError(
+            f"{manifest.path}: mode: got {manifest.mode!r}; allowed: {OFFLINE_MODE!r}, the one that runs"
+        )
+    plan = plan_of(manifest, seed=run.seed)
+    observations = sorted(run.observations, key=observation_key)
+    gates, verdict = judge(plan["gates"], observations, run.checks, run.host)
+    return seal(
+        Record(
+            schema=SCHEMA,
+            tool_version=tool.version,
+            manifest=ManifestRef(
+                name=manifest.name, version=manifest.version, schema=manifest.schema, sha256=manifest.sha256
+            ),
+            inputs=[InputRef(name=file.name, sha256=file.sha256, bytes=file.bytes) for file in manifest.inputs],
+            target=Target(kind=manifest.target_kind, discipline=run.discipline),
+            overrides=dict(manifest.overrides),
+            code=Code(source_sha256=tool.source_sha256, git_commit=tool.git_commit, dirty=tool.dirty),
+            lock_sha256=tool.lock_sha256,
+            plan=plan,
+            plan_digest=_UNSEALED,
+            runs=[
+                RunRef(
+                    seed=run.seed,
+                    observations_digest=_UNSEALED,
+                    arrivals_sha256=run.arrivals_sha256,
+                    outcomes_sha256=run.outcomes_sha256,
+                )
+            ],
+            observations=observations,
+            checks=list(run.checks),
+            gates=gates,
+            verdict=verdict,
+            flags=_flags(run, verdict, drifted=drifted),
+            provenance=[
+                ProvenanceRow(path=row.path, value=row.value, kind=row.kind, source=row.source)
+                for row in manifest.provenance
+            ],
+            artefacts=list(artefacts),
+            observations_digest=_UNSEALED,
+            host=dict(run.host),
+            digest=_UNSEALED,
+        )
+    )
+
+
+def _flags(run: RunLike, verdict: VerdictRow, *, drifted: bool) -> list[Flag]:
+    """Return the flags a run has earned.
+
+    ``load-manifest-offline-passed`` says that the manifest passed, so the run must have been of the manifest as it
+    stands: nothing overridden, nothing drifted, its own discipline. ``load-manifest-qualified`` takes a staged
+    provider, which no offline run can stand for.
+    """
+    manifest = run.manifest
+    as_written = (
+        not drifted
+        and not manifest.overrides
+        and manifest.horizon_ns == manifest.declared_horizon_ns
+        and run.discipline == manifest.discipline
+    )
+    passed = as_written and verdict["overall"] == "PASS"
+    earned: dict[Flag, bool] = {OFFLINE_PASSED: passed, DRIFT: drifted}
+    return sorted(flag for flag, holds in earned.items() if holds)
