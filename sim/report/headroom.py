@@ -1,0 +1,201 @@
+"""How near the offered load comes to each limit, and which limit it would meet first.
+
+Owns the comparison of a record's observations with the figures of a profile. Pure: works from the two and the lengths
+of the phases. Must not know how a limit is enforced.
+
+A limit on a flow (calls in service, requests a minute, tokens a second) is compared with what was offered to it: the
+figure is what the limit would have had to carry to refuse nobody. A queue is a buffer: it fills because some flow is
+too large, so it is listed but never the limit that binds first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sim.report.result import Result
+from tollgate.core.units import NS_PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """One limit beside the load offered to it.
+
+    Attributes:
+        scope: Whose limit it is: ``workspace``, ``provider jev``, ``principal noisy``.
+        limit: Name of the limit.
+        path: Where the profile holds it, for ``--set``.
+        bound: What it allows, in ``unit``.
+        unit: ``calls``, ``a minute``, ``tokens/s`` or ``waiting``.
+        offered: Load offered to it over the measured time, in ``unit``; for a queue the longest length seen.
+        peak: The same over the busiest phase, where the record tells phases apart: the load scaled by that phase's
+            attempts a second over the run's.
+        peak_phase: That phase.
+        is_buffer: Whether it holds load back rather than carrying it.
+    """
+
+    scope: str
+    limit: str
+    path: str
+    bound: Fraction
+    unit: str
+    offered: Fraction
+    peak: Fraction | None = None
+    peak_phase: str | None = None
+    is_buffer: bool = False
+
+    @property
+    def highest(self) -> Fraction:
+        """The larger of the offered load and its peak."""
+        return self.offered if self.peak is None else max(self.offered, self.peak)
+
+    @property
+    def use(self) -> Fraction:
+        """The highest load as a share of the limit; above 1 the limit holds requests back while the load lasts."""
+        return self.highest / self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A pool or a principal: how observations label it and how sentences name it."""
+
+    label: Mapping[str, str]
+    name: str
+    path: str
+    limits: Mapping[str, object]
+
+
+def headroom(
+    result: Result, profile: Mapping[str, object], phases_ns: Mapping[str, int], tokens: Mapping[str, int] | None = None
+) -> list[Headroom]:
+    """Return every limit that the observations say something of, the fullest first, buffers after the rest.
+
+    Args:
+        result: The record.
+        profile: A ``profile:`` block: workspace, providers and principals with their limits.
+        phases_ns: Measured length of each phase, nanoseconds, by name; at least one, or nothing but queues is compared.
+        tokens: Tokens of the admitted attempts over the measured time by scope name (``workspace``, ``provider jev``,
+            ...), where known.
+
+    Returns:
+        At most one row a limit for the workspace, each provider, and the principal that is nearest to that limit.
+    """
+    meter = _Meter(result, phases_ns, sum(phases_ns.values()), tokens or {})
+    workspace, providers, principals = _scopes(profile)
+    rows = [*meter.rows(workspace)]
+    for provider in providers:
+        rows.extend(meter.rows(provider))
+    nearest: dict[str, Headroom] = {}
+    for principal in principals:
+        for row in (*meter.rows(principal), *meter.shares(principal, workspace)):
+            if row.limit not in nearest or row.use > nearest[row.limit].use:
+                nearest[row.limit] = row
+    rows.extend(nearest.values())
+    return sorted(rows, key=lambda row: (row.is_buffer, -row.use))
+
+
+def binding(rows: Sequence[Headroom]) -> Headroom | None:
+    """Return the limit that growing load meets first: the fullest that is no buffer."""
+    return max((row for row in rows if not row.is_buffer), key=lambda row: row.use, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meter:
+    """Offered loads read from one record."""
+
+    result: Result
+    phases_ns: Mapping[str, int]
+    window_ns: int
+    tokens: Mapping[str, int]
+
+    def rows(self, scope: _Scope) -> Iterator[Headroom]:
+        """Yield a row for each limit of a scope whose load is known."""
+        for limit, unit, load in (
+            ("concurrency", "calls", self._calls(scope)),
+            ("requests_per_minute", "a minute", self._requests_per_minute(scope)),
+            ("tokens_per_second", "tokens/s", self._tokens_per_second(scope)),
+        ):
+            bound = _bound(scope, limit)
+            if bound is not None and load is not None:
+                yield self._flow(scope, limit, f"{scope.path}.{limit}", bound, unit, load)
+        longest, bound = self.result.exact("queue.length.max", **scope.label), _bound(scope, "max_queue_length")
+        if bound is not None and longest is not None:
+            path = f"{scope.path}.max_queue_length"
+            yield Headroom(scope.name, "max_queue_length", path, bound, "waiting", longest, is_buffer=True)
+
+    def shares(self, principal: _Scope, workspace: _Scope) -> Iterator[Headroom]:
+        """Yield the row for a principal's share of the workspace's calls: rounded down, at least one."""
+        share, whole = _bound(workspace, "max_principal_share"), _bound(workspace, "concurrency")
+        calls = self._calls(principal)
+        if share is not None and whole is not None and calls is not None:
+            cap, path = Fraction(max(1, share * whole // 1)), f"{workspace.path}.max_principal_share"
+            yield self._flow(principal, "max_principal_share", path, cap, "calls", calls)
+
+    def _flow(self, scope: _Scope, limit: str, path: str, bound: Fraction, unit: str, load: Fraction) -> Headroom:
+        phase, factor = self._busiest(scope)
+        return Headroom(scope.name, limit, path, bound, unit, load, None if phase is None else load * factor, phase)
+
+    def _calls(self, scope: _Scope) -> Fraction | None:
+        """Return the calls that would be in service if all were admitted.
+
+        By Little's law calls in service are proportional to admissions a second, so the mean seen is divided by the
+        share of arrivals that was admitted.
+        """
+        return self._if_all_admitted(scope, self.result.exact("active.mean", **scope.label))
+
+    def _requests_per_minute(self, scope: _Scope) -> Fraction | None:
+        attempts = self.result.exact("attempts", **scope.label)
+        return attempts * 60 * NS_PER_S / self.window_ns if attempts is not None and self.window_ns else None
+
+    def _tokens_per_second(self, scope: _Scope) -> Fraction | None:
+        drawn = self.tokens.get(scope.name)
+        if drawn is None or not self.window_ns:
+            return None
+        return self._if_all_admitted(scope, Fraction(drawn * NS_PER_S, self.window_ns))
+
+    def _if_all_admitted(self, scope: _Scope, carried: Fraction | None) -> Fraction | None:
+        admitted = self.result.exact("admission.ratio", **scope.label)
+        return carried / admitted if carried is not None and admitted else carried
+
+    def _busiest(self, scope: _Scope) -> tuple[str | None, Fraction]:
+        """Return the phase with most attempts a second, and its rate over the mean rate.
+
+        Where the record does not split a scope by phase, the whole run's rhythm stands in for it.
+        """
+        for label in (scope.label, {}):
+            rates = {
+                phase: attempts / length_ns
+                for phase, length_ns in self.phases_ns.items()
+                if length_ns and (attempts := self.result.exact("attempts", **label, phase=phase)) is not None
+            }
+            whole = self.result.exact("attempts", **label)
+            if len(rates) > 1 and whole:
+                phase = max(rates, key=lambda name: rates[name])
+                return phase, rates[phase] * self.window_ns / whole
+        return None, Fraction(1)
+
+
+def _bound(scope: _Scope, limit: str) -> Fraction | None:
+    """Return a positive limit of a scope; none where it is absent or zero (a ratio to zero says nothing)."""
+    value = scope.limits.get(limit)
+    if not isinstance(value, int | str) or isinstance(value, bool):
+        return None
+    return Fraction(value) or None
+
+
+def _scopes(profile: Mapping[str, object]) -> tuple[_Scope, list[_Scope], list[_Scope]]:
+    """Return the workspace, the providers and the principals of a profile."""
+
+    def named(kind: str, word: str) -> list[_Scope]:
+        items = _limits(profile.get(kind)).items()
+        return [
+            _Scope({word: name}, f"{word} {name}", f"profile.{kind}.{name}", _limits(limits)) for name, limits in items
+        ]
+
+    workspace = _Scope({}, "workspace", "profile.workspace", _limits(profile.get("workspace")))
+    return workspace, named("providers", "provider"), named("principals", "principal")
+
+
+def _limits(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
