@@ -44,6 +44,8 @@ PARSE_DEPTH_MAX = 32
 INTEGER_DIGITS_MAX = 4300
 """Digits an integer may have: CPython's own default limit, kept here because a host can switch that one off."""
 
+_KEY_SHOWN_MAX = 80
+
 # Structure outside of strings; an unterminated string swallows the rest. Possessive: no text makes it backtrack.
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -260,7 +262,9 @@ def _refuse(path: str, got: object, allowed: str) -> NoReturn:
 
 
 def _joined(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    """Extend a key path; a key that cannot be printed on one line is shown as a literal."""
+    part = key if key.isprintable() and len(key) <= _KEY_SHOWN_MAX else shown(key)
+    return f"{path}.{part}" if path else part
 
 
 def _place(text: str, position: int) -> str:

@@ -82,21 +82,14 @@ class Permit:
     gauges: tuple[Gauge, ...] | None
 
     def __init__(self, gauges: tuple[Gauge, ...]) -> None:
-        for gauge in gauges:
-            gauge.in_use += 1
-            if gauge.in_use > gauge.limit:
-                self._put_back(gauges, gauge)
+        for taken, gauge in enumerate(gauges):
+            in_use = gauge.in_use + 1
+            if in_use > gauge.limit:
+                for other in gauges[:taken]:
+                    other.in_use -= 1
+                raise InvariantViolation(f"a permit was taken beyond the limit of {gauge!r}")
+            gauge.in_use = in_use
         self.gauges = gauges
-
-    @staticmethod
-    def _put_back(gauges: tuple[Gauge, ...], full: Gauge) -> None:
-        """Undo the places taken up to and including the first full gauge, then report the breach."""
-        found = repr(full)
-        for gauge in gauges:
-            gauge.in_use -= 1
-            if gauge is full:
-                break
-        raise InvariantViolation(f"a permit was taken beyond the limit: {found}")
 
     def release(self) -> bool:
         """Give the places back.
