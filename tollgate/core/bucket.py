@@ -27,7 +27,7 @@ from math import lcm
 from tollgate.core.errors import CallerError, ConfigError, InvariantViolation
 from tollgate.core.units import Rate
 
-__all__ = ["TokenBucket", "try_take_all"]
+__all__ = ["TokenBucket", "first_short", "take_all", "try_take_all"]
 
 
 class TokenBucket:
@@ -183,6 +183,42 @@ class TokenBucket:
         self.full = now_ns * self.gain + self.cap - kept
 
 
+def first_short(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
+    """Return the index of the first bucket that lacks ``n`` units, -1 if none does; changes nothing.
+
+    Args:
+        buckets: Distinct buckets.
+        n: Units, 0 or more.
+        now_ns: The instant.
+    """
+    for index, bucket in enumerate(buckets):
+        x = now_ns * bucket.gain
+        full = bucket.full
+        if full < x:
+            full = x
+        if full - x + n * bucket.grain > bucket.cap:
+            return index
+    return -1
+
+
+def take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> None:
+    """Take ``n`` units from each of several buckets that are known to hold them.
+
+    Raises:
+        CallerError: If ``n`` is negative; a bucket before the first has then not changed either.
+        InvariantViolation: If a bucket lacks them, or is listed twice and cannot pay twice.
+    """
+    for bucket in buckets:
+        x = now_ns * bucket.gain
+        full = bucket.full
+        if full < x:
+            full = x
+        after = full + n * bucket.grain
+        if after - x > bucket.cap or after < full:
+            bucket.take(n, now_ns)
+        bucket.full = after
+
+
 def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     """Take ``n`` units from every bucket, or from none.
 
@@ -198,25 +234,10 @@ def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
         CallerError: If ``n`` is negative.
         InvariantViolation: If a bucket is listed twice and cannot pay twice.
     """
-    if n < 0:
-        raise CallerError(f"buckets cannot be asked for {n} units")
-    for index, bucket in enumerate(buckets):
-        x = now_ns * bucket.gain
-        full = bucket.full
-        if full < x:  # noqa: PLR1730
-            full = x
-        if full - x + n * bucket.grain > bucket.cap:
-            return index
-    for bucket in buckets:
-        x = now_ns * bucket.gain
-        full = bucket.full
-        if full < x:  # noqa: PLR1730
-            full = x
-        full += n * bucket.grain
-        if full - x > bucket.cap:
-            raise InvariantViolation(f"{bucket!r} is listed twice and cannot pay {n} units twice at {now_ns} ns")
-        bucket.full = full
-    return -1
+    short = first_short(buckets, n, now_ns)
+    if short < 0:
+        take_all(buckets, n, now_ns)
+    return short
 
 
 def _check_burst(burst: int) -> None:

@@ -1,0 +1,75 @@
+"""An agenda: items in order of a key of their own that may change while they stand in it.
+
+One heap serves every "what comes next" of the library: expiries, wake-ups and turns. An entry counts only while its
+item still has the key under which it was put in, so withdrawing or moving an item costs nothing: change its key (and
+put it in again, if it still belongs here). Stale entries go when they surface, and all at once when they could be more
+than half.
+
+This module owns the order. It must not know what a key means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+_SMALLEST_SWEEP: Final = 64
+"""Below this many entries a sweep is not worth its set-up; the heap then fits a few cache lines."""
+
+
+class Agenda(Generic[T]):
+    """Items by key, the lowest first; equal keys in the order in which they were put in."""
+
+    __slots__ = ("_entries", "_key", "_sequence", "_sweep_at")
+
+    def __init__(self, key: Callable[[T], int]) -> None:
+        """Make an empty agenda.
+
+        Args:
+            key: Reads an item's present key. A key that no entry was made under (such as 0 or -1) takes the item out.
+        """
+        self._key = key
+        self._entries: list[tuple[int, int, T]] = []
+        self._sequence = 0
+        self._sweep_at = _SMALLEST_SWEEP
+
+    def __len__(self) -> int:
+        """Return the number of entries, stale ones included."""
+        return len(self._entries)
+
+    def add(self, item: T) -> None:
+        """Put an item in under its present key."""
+        self._sequence += 1
+        entries = self._entries
+        heappush(entries, (self._key(item), self._sequence, item))
+        if len(entries) >= self._sweep_at:
+            self._sweep()
+
+    def first(self) -> T | None:
+        """Return the item with the lowest key and leave it in; None when there is none."""
+        entries = self._entries
+        while entries:
+            key, _, item = entries[0]
+            if self._key(item) == key:
+                return item
+            heappop(entries)
+        return None
+
+    def pop(self) -> T | None:
+        """Take out and return the item with the lowest key; None when there is none."""
+        item = self.first()
+        if item is not None:
+            heappop(self._entries)
+        return item
+
+    def _sweep(self) -> None:
+        """Drop stale entries.
+
+        The next sweep comes when the rest has doubled, so that an entry is swept past a constant number of times.
+        """
+        self._entries = [entry for entry in self._entries if self._key(entry[2]) == entry[0]]
+        heapify(self._entries)
+        self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self._entries))

@@ -1,0 +1,80 @@
+"""Invocation budgets: what all attempts of one invocation may use together.
+
+Budgets are kept under the exact budget id, in each scope apart, and forgotten when the invocation settles. This module
+owns that arithmetic. It must not know queues, permits or time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tollgate.core.deny import DenyReason
+
+if TYPE_CHECKING:
+    from tollgate.decision.limits import AdmissionLimits
+    from tollgate.decision.ticket import Estimate
+
+
+@dataclass(slots=True)
+class _Used:
+    """What an invocation has used in one scope: attempts, micro-units, tokens."""
+
+    attempts: int = 0
+    cost_micros: int = 0
+    tokens: int = 0
+
+
+class InvocationBudgets:
+    """Attempts, cost and tokens used by each open invocation, scope by scope."""
+
+    __slots__ = ("_used",)
+
+    def __init__(self) -> None:
+        """Start with no open invocation."""
+        self._used: dict[str, dict[str, _Used]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of invocations that have used anything."""
+        return len(self._used)
+
+    def refusal(
+        self, budget_id: str, estimate: Estimate, scopes: tuple[tuple[str, AdmissionLimits], ...]
+    ) -> DenyReason | None:
+        """Return why one more attempt would break a budget, or None.
+
+        Args:
+            budget_id: The invocation.
+            estimate: What the attempt would use.
+            scopes: Key and limits of each scope, in the order in which they are checked.
+        """
+        used_by_scope = self._used.get(budget_id, {})
+        for key, limits in scopes:
+            used = used_by_scope.get(key) or _Used()
+            if limits.max_attempts is not None and used.attempts + _attempts(estimate) > limits.max_attempts:
+                return DenyReason.ATTEMPTS
+            if (
+                limits.max_cost_micros is not None
+                and used.cost_micros + (estimate.cost_micros or 0) > limits.max_cost_micros
+            ):
+                return DenyReason.COST
+            if limits.max_tokens is not None and used.tokens + (estimate.tokens or 0) > limits.max_tokens:
+                return DenyReason.TOKENS
+        return None
+
+    def charge(self, budget_id: str, estimate: Estimate, scopes: tuple[tuple[str, AdmissionLimits], ...]) -> None:
+        """Count one dispatched attempt in every scope."""
+        used_by_scope = self._used.setdefault(budget_id, {})
+        for key, _ in scopes:
+            used = used_by_scope.setdefault(key, _Used())
+            used.attempts += _attempts(estimate)
+            used.cost_micros += estimate.cost_micros or 0
+            used.tokens += estimate.tokens or 0
+
+    def settle(self, budget_id: str) -> None:
+        """Forget an invocation that has ended."""
+        self._used.pop(budget_id, None)
+
+
+def _attempts(estimate: Estimate) -> int:
+    return 1 if estimate.attempts is None else estimate.attempts

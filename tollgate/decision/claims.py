@@ -1,0 +1,83 @@
+"""Claims: how a large request gets its tokens although small ones keep coming.
+
+A lane's head that only token buckets defer takes the next claim number, once and for life. A claim is *live* while
+nothing but tokens, or something of its principal's own, keeps it. Its *due instant* is the earliest at which all its
+buckets would hold its tokens if nobody else drew. The *holder* of a bucket is the lowest live claim that draws on it,
+and a request with a higher number, or none, may draw only if the holder's due instant stays where it is.
+
+So claims yield only to lower numbers and cannot block each other for ever, and the lowest live claim's due instant
+never moves. This module owns that rule. It must not know queues or permits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tollgate.core.bucket import TokenBucket
+    from tollgate.decision.ticket import Ticket
+
+
+class Holder(NamedTuple):
+    """The claim for which a bucket is kept: its number, its tokens, and the instant at which it is due, ns."""
+
+    claim: int
+    tokens: int
+    due_ns: int
+
+
+class Claims:
+    """The open claims of one controller, lowest number first."""
+
+    __slots__ = ("_next", "_open")
+
+    def __init__(self) -> None:
+        """Start without claims; numbers begin at 1."""
+        self._next = 1
+        self._open: dict[int, Ticket] = {}
+
+    def __len__(self) -> int:
+        """Return the number of open claims."""
+        return len(self._open)
+
+    def take(self, ticket: Ticket) -> None:
+        """Give a ticket its number, unless it has one."""
+        if not ticket.claim:
+            ticket.claim = self._next
+            self._next += 1
+            self._open[ticket.claim] = ticket
+
+    def drop(self, ticket: Ticket) -> None:
+        """Close the claim of a ticket that was decided."""
+        self._open.pop(ticket.claim, None)
+
+    def holders(self, now_ns: int, is_live: Callable[[Ticket, int], bool]) -> dict[TokenBucket, Holder]:
+        """Return the holder of each bucket that has one.
+
+        Args:
+            now_ns: The instant, ns.
+            is_live: Whether a claim counts, given its ticket and the instant.
+        """
+        found: dict[TokenBucket, Holder] = {}
+        for number, ticket in self._open.items():
+            lane = ticket.lane
+            if not is_live(ticket, now_ns):
+                continue
+            tokens = ticket.tokens
+            due = [bucket.ready_ns(tokens, now_ns) for bucket in lane.token_buckets]
+            holder = Holder(number, tokens, max((instant for instant in due if instant is not None), default=now_ns))
+            for bucket in lane.token_buckets:
+                found.setdefault(bucket, holder)
+        return found
+
+
+def would_delay(bucket: TokenBucket, tokens: int, now_ns: int, holder: Holder) -> bool:
+    """Return whether drawing ``tokens`` from a bucket now makes its holder miss its due instant.
+
+    With the bucket's own figures: after the draw it is full at ``max(full, now * gain) + tokens * grain``, and the
+    holder fits at ``due`` if what is then missing, and its own tokens, are within the capacity.
+    """
+    full = max(bucket.full, now_ns * bucket.gain) + tokens * bucket.grain
+    missing_at_due = max(full - holder.due_ns * bucket.gain, 0)
+    return missing_at_due + holder.tokens * bucket.grain > bucket.cap

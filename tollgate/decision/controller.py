@@ -1,0 +1,449 @@
+"""The admission controller of one workspace: who may go, who waits, who is refused.
+
+Sans I/O: :meth:`AdmissionController.request`, ``release`` and ``cancel`` take in what happened,
+:meth:`AdmissionController.poll` gives out the decisions, each once, and :meth:`AdmissionController.next_wakeup_ns` says
+when the next one could fall due. Time comes in as integers; a clock that steps back is held at the latest instant seen.
+
+Inside one instant the caller reports releases, then cancellations, then polls or asks: whatever is due (expiries first,
+then waiting requests that may go) is decided before an arrival of that instant. This module owns that order, and what
+an admission and a refusal consist of. It must not read a clock, draw a random number or wait.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
+from tollgate.core.bucket import take_all
+from tollgate.core.deny import REASONS, Denial, DenyReason
+from tollgate.core.errors import CallerError
+from tollgate.decision import preflight
+from tollgate.decision.budgets import InvocationBudgets
+from tollgate.decision.diagnosis import diagnose
+from tollgate.decision.eligibility import Eligibility
+from tollgate.decision.evidence import Check, Decision, Hold
+from tollgate.decision.pools import Pools, ProviderPool, RequestLane
+from tollgate.decision.pressure import RetryPressure
+from tollgate.decision.profile import AdmissionProfile
+from tollgate.decision.ticket import Permit, Request, Ticket
+from tollgate.decision.waiting import WaitingRoom
+
+MAX_PAUSE_NS: Final = 21_600_000_000_000
+"""Longest pause a provider can ask for, ns: six hours, the cap that urllib3 settled on for Retry-After (urllib3
+#3743)."""
+
+QUEUE_FULL_RETRY_NS: Final = 250_000_000
+"""Least advice after ``queue-full``, ns: the seed's 250 ms. When the queue has room depends on calls whose length
+nobody knows; alone, the request would go at once."""
+
+TRANSITION_HISTORY: Final = 64
+"""Breaker transitions kept, as many as the seed keeps."""
+
+_CLOSED = BreakerState.CLOSED
+_NONE = Hold.NONE
+
+_log = logging.getLogger(__name__)
+
+
+class BreakerEvent(NamedTuple):
+    """A breaker transition with the provider it belongs to."""
+
+    provider: str
+    transition: Transition
+
+
+class AdmissionController:
+    """Admission for one workspace under one profile at a time.
+
+    Not safe to share between threads or to call from a listener; drivers serialise.
+
+    Attributes:
+        workspace: The workspace's id; requests must carry it.
+        profile: The current limits.
+        clamped_pauses: Answers whose Retry-After was malformed, negative or above :data:`MAX_PAUSE_NS`.
+
+    >>> from tollgate.core.breaker import SUCCESS
+    >>> from tollgate.decision import AdmissionLimits, Estimate
+    >>> limits = AdmissionLimits(concurrency=1, max_queue_length=8)
+    >>> profile = AdmissionProfile("v1", limits, {"llm": AdmissionLimits()}, {"ann": AdmissionLimits()})
+    >>> controller = AdmissionController("w", profile)
+    >>> first = controller.request(Request("job-1", "ann", "w", "llm", Estimate(tokens=200)), now_ns=0)
+    >>> second = controller.request(Request("job-2", "ann", "w", "llm", Estimate(tokens=200)), now_ns=1)
+    >>> [decision] = controller.poll(now_ns=1)
+    >>> controller.release(decision.permit, SUCCESS, now_ns=5)
+    True
+    >>> controller.poll(now_ns=5)
+    [<Decision admitted at 5 ns after 4 ns>]
+    """
+
+    def __init__(self, workspace: str, profile: AdmissionProfile) -> None:
+        """Start with nothing in flight and every bucket full.
+
+        Args:
+            workspace: The workspace's id.
+            profile: The limits.
+        """
+        self.workspace = workspace
+        self.profile = profile
+        self.clamped_pauses = 0
+        self._now_ns = 0
+        self._pools = Pools(workspace, profile, 0)
+        self._workspace = self._pools.workspace
+        self._eligibility = Eligibility(self._workspace, protects_large=profile.scheduling.protect_large_requests)
+        self._room = WaitingRoom(self._pools, self._eligibility, profile.scheduling)
+        self._budgets = InvocationBudgets()
+        self._pressure = RetryPressure()
+        self._is_due = False
+        self._decisions: list[Decision] = []
+        self._history: deque[BreakerEvent] = deque(maxlen=TRANSITION_HISTORY)
+        self._listeners: list[Callable[[BreakerEvent], None]] = []
+
+    # What is so
+
+    @property
+    def active(self) -> int:
+        """Calls in flight."""
+        return self._workspace.gauge.in_use
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        return self._workspace.waiting
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is in flight, waits, or is decided but not yet delivered."""
+        return not (self.active or self.waiting or self._decisions)
+
+    def is_fresh(self, now_ns: int) -> bool:
+        """Return whether a new controller in this one's place would decide the same.
+
+        Args:
+            now_ns: The instant, ns.
+        """
+        return self.is_idle and all(pool.is_fresh(now_ns) for pool in self._pools) and not len(self._budgets)
+
+    @property
+    def breaker_transitions(self) -> tuple[BreakerEvent, ...]:
+        """The latest breaker transitions, oldest first, at most :data:`TRANSITION_HISTORY`."""
+        return tuple(self._history)
+
+    def on_breaker_transition(self, listener: Callable[[BreakerEvent], None]) -> None:
+        """Call ``listener`` with each transition from now on. What it raises is logged and stops nothing."""
+        self._listeners.append(listener)
+
+    def diagnose(self, ticket: Ticket, now_ns: int) -> list[Check]:
+        """Return every limit a request meets, what it stands at and whether it lets the request go. Changes nothing.
+
+        Args:
+            ticket: A request, waiting or not.
+            now_ns: The instant, ns.
+        """
+        return diagnose(ticket, self._workspace, now_ns, self._eligibility.kept_for(ticket, now_ns))
+
+    def next_wakeup_ns(self) -> int | None:
+        """Return when :meth:`poll` is next to be called if nothing else happens: an instant, ns; None for never.
+
+        It is not after the latest instant seen while a decision is due or undelivered. Otherwise it is the earliest
+        instant at which a waiting request expires, or at which a bucket, a pause or a breaker could let one go; while
+        every permit of the workspace is in use only an expiry counts.
+        """
+        if self._decisions or self._is_due:
+            return self._now_ns
+        return self._room.next_instant_ns() if self._workspace.waiting else None
+
+    # What happens
+
+    def request(self, request: Request, now_ns: int) -> Ticket:
+        """Take in a request. Its decision comes from :meth:`poll`, at once if it is not to wait.
+
+        Args:
+            request: Who asks for what.
+            now_ns: The instant, ns.
+
+        Raises:
+            CallerError: If the request is for another workspace.
+        """
+        if request.workspace != self.workspace:
+            raise CallerError("the request is for another workspace than this controller's")
+        now_ns = self._advance(now_ns)
+        lane = self._pools.lane_of(request.principal, request.provider, now_ns)
+        ticket = Ticket(request, lane, now_ns)
+        reason = preflight.refusal(request, lane, now_ns) or self._over_budget(ticket, lane)
+        if reason is not None:
+            self._refuse(ticket, lane, reason, now_ns)
+            return ticket
+        hold = lane.hold if len(lane) else self._eligibility.hold(ticket, lane, now_ns)
+        if hold is _NONE:
+            self._admit(ticket, lane, now_ns)
+            self._is_due = self._workspace.waiting > 0 and self._eligibility.may_free_others(lane)
+        elif self._room.is_full_for(lane):
+            self._refuse(ticket, lane, DenyReason.QUEUE_FULL, now_ns)
+        else:
+            self._room.enter(ticket, lane, hold, now_ns)
+        return ticket
+
+    def release(self, permit: Permit, outcome: Outcome, now_ns: int) -> bool:
+        """Give a permit back and say how the call ended.
+
+        Args:
+            permit: From the decision that admitted it.
+            outcome: Success, failure, the caller's cancellation, or the pause the provider asked for.
+            now_ns: The instant, ns.
+
+        Returns:
+            True the first time; False afterwards, with no effect.
+        """
+        if not permit.release():
+            return False
+        now_ns = max(now_ns, self._now_ns)
+        self._now_ns = now_ns
+        lane = permit.lane
+        principal = lane.principal
+        if principal.gauge.in_use < principal.reserved:
+            self._workspace.unused_reserved += 1
+        if type(outcome) is RetryAfter:
+            outcome = self._hold_provider(lane.provider, outcome.ns, now_ns)
+        breaker = permit.breaker
+        if breaker is not None and permit.handle is not None:
+            generation = breaker.generation
+            breaker.record(permit.handle, outcome, now_ns)
+            if breaker.generation != generation:
+                permit.decision.transitions += self._publish(lane.provider.name, breaker.drain_transitions())
+        if self._workspace.waiting:
+            self._is_due = True
+            self._room.call_ended(principal)
+        return True
+
+    def cancel(self, ticket: Ticket, now_ns: int) -> bool:
+        """Give a request up that still waits; its decision is then ``cancelled``.
+
+        Args:
+            ticket: From :meth:`request`.
+            now_ns: The instant, ns.
+
+        Returns:
+            True if it waited; False if it has been decided, with no effect: a permit it was given is to be released.
+        """
+        self._now_ns = max(now_ns, self._now_ns)
+        self._expire(self._now_ns - 1)
+        if not ticket.is_waiting:
+            return False
+        self._refuse(ticket, ticket.lane, DenyReason.CANCELLED, self._now_ns)
+        return True
+
+    def pause(self, provider: str, pause_ns: int, now_ns: int) -> None:
+        """Hold everything to a provider back for a while, as its Retry-After does.
+
+        Args:
+            provider: Name of a provider of the profile.
+            pause_ns: How long, ns. Above :data:`MAX_PAUSE_NS` it is clamped to that, malformed or negative to nothing;
+                both are counted.
+            now_ns: The instant, ns.
+
+        Raises:
+            CallerError: For a provider that the profile does not name.
+        """
+        pool = self._pools.providers.get(provider)
+        if pool is None:
+            raise CallerError("the profile names no such provider")
+        self._now_ns = max(now_ns, self._now_ns)
+        self._hold_provider(pool, pause_ns, self._now_ns)
+        self._is_due = self._workspace.waiting > 0
+
+    def settle(self, budget_id: str) -> None:
+        """Forget what an invocation has used, once it has ended."""
+        self._budgets.settle(budget_id)
+
+    def poll(self, now_ns: int) -> list[Decision]:
+        """Decide whatever is due and return every decision not yet delivered, in the order in which they fell.
+
+        Args:
+            now_ns: The instant, ns.
+        """
+        self._advance(now_ns)
+        decisions = self._decisions
+        if decisions:
+            self._decisions = []
+        return decisions
+
+    def set_profile(self, profile: AdmissionProfile, now_ns: int) -> None:
+        """Change all limits at once.
+
+        What is in flight, what was earned and what waits stays; what waits is judged again at this instant.
+
+        Args:
+            profile: The new limits.
+            now_ns: The instant, ns.
+        """
+        now_ns = self._advance(now_ns)
+        self.profile = profile
+        self._pools.configure(profile, now_ns)
+        self._eligibility.protects_large = profile.scheduling.protect_large_requests
+        self._room.follow(profile.scheduling)
+        for lane in self._pools.lanes():
+            for ticket in list(lane):
+                reason = preflight.refusal(ticket.request, lane, now_ns)
+                if reason is not None:
+                    self._refuse(ticket, lane, reason, now_ns)
+            self._room.set_up_again(lane)
+        self._is_due = self._workspace.waiting > 0
+
+    # What follows
+
+    def _advance(self, now_ns: int) -> int:
+        """Bring the controller to an instant and return it: expire, wake, let go. It is never before the latest one."""
+        now_ns = max(now_ns, self._now_ns)
+        self._now_ns = now_ns
+        if self._workspace.waiting:
+            self._expire(now_ns)
+            if self._room.wake_due(now_ns) or self._is_due:
+                self._dispatch(now_ns)
+        self._is_due = False
+        return now_ns
+
+    def _expire(self, until_ns: int) -> None:
+        """Refuse every waiting request whose time was up by an instant, in the order in which they expired."""
+        while (ticket := self._room.expired(until_ns)) is not None:
+            deadline_ns = ticket.request.deadline_ns
+            is_deadline = deadline_ns is not None and deadline_ns <= ticket.expires_ns
+            reason = DenyReason.DEADLINE_EXCEEDED if is_deadline else DenyReason.QUEUE_TIMEOUT
+            self._refuse(ticket, ticket.lane, reason, self._now_ns)
+
+    def _dispatch(self, now_ns: int) -> None:
+        """Let every waiting request go that may, the lane served longest ago first."""
+        room = self._room
+        passed_over: list[RequestLane] = []
+        while (lane := room.next_lane(now_ns)) is not None:
+            if not room.has_turn(lane):
+                continue
+            ticket = lane.head
+            may_free_others = self._eligibility.may_free_others(lane)
+            reason = self._over_budget(ticket, lane)
+            if reason is not None:
+                self._refuse(ticket, lane, reason, now_ns)
+            else:
+                hold = self._eligibility.hold(ticket, lane, now_ns)
+                if hold is not _NONE:
+                    if not room.hold_back(ticket, lane, hold, now_ns):
+                        passed_over.append(lane)
+                    continue
+                self._admit(ticket, lane, now_ns)
+                room.served(ticket, lane, now_ns)
+            if may_free_others:
+                room.make_all_ready(passed_over)
+                passed_over.clear()
+        room.make_all_ready(passed_over)
+
+    def _over_budget(self, ticket: Ticket, lane: RequestLane) -> DenyReason | None:
+        """Return why one more attempt would break a budget of its invocation, or None."""
+        request = ticket.request
+        if lane.has_budgets or (lane.has_cost_budget and request.estimate.cost_micros):
+            return self._budgets.refusal(request.budget_id, request.estimate, lane.budgets)
+        return None
+
+    def _admit(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
+        """Spend what an admission spends, and record it; that nothing holds the request has been checked."""
+        principal = lane.principal
+        provider = lane.provider
+        request = ticket.request
+        estimate = request.estimate
+        take_all(lane.request_buckets, 1, now_ns)
+        take_all(lane.token_buckets, ticket.tokens, now_ns)
+        permit = Permit(lane.gauges)
+        permit.lane = lane
+        active = principal.gauge.in_use
+        if active <= principal.reserved:
+            self._workspace.unused_reserved -= 1
+        transitions: tuple[Transition, ...] = ()
+        breaker = permit.breaker = provider.breaker
+        if breaker is None:
+            permit.handle = None
+            state = _CLOSED
+        else:
+            generation = breaker.generation
+            permit.handle = breaker.try_acquire(now_ns)
+            if breaker.generation != generation:
+                transitions = self._publish(provider.name, breaker.drain_transitions())
+            state = breaker.state
+        if lane.has_budgets or (lane.has_cost_budget and estimate.cost_micros):
+            self._budgets.charge(request.budget_id, estimate, lane.budgets)
+        permit.decision = Decision(
+            ticket,
+            permit,
+            None,
+            now_ns,
+            _eligible_wait_ns(ticket, provider, now_ns) if ticket.is_waiting else 0,
+            active,
+            len(lane) - ticket.is_waiting,
+            self._pressure.level_micros(now_ns),
+            state,
+            transitions,
+        )
+        self._decisions.append(permit.decision)
+
+    def _refuse(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> None:
+        """Record a refusal, taking the request out of its lane if it waits there."""
+        if ticket.is_waiting:
+            self._room.leave(ticket, lane, now_ns)
+            self._is_due = self._workspace.waiting > 0
+        breaker = lane.provider.breaker
+        self._decisions.append(
+            Decision(
+                ticket,
+                None,
+                Denial(reason, self._retry_after_ns(ticket, lane, reason, now_ns)),
+                now_ns,
+                0,
+                lane.principal.gauge.in_use,
+                len(lane),
+                self._pressure.level_micros(now_ns),
+                _CLOSED if breaker is None else breaker.state,
+                (),
+            )
+        )
+
+    def _retry_after_ns(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> int | None:
+        """Return after how long the same request, alone, would be admitted; None for never."""
+        if not REASONS[reason].may_retry or lane.never_fits(ticket.tokens):
+            return None
+        provider = lane.provider
+        ready_ns = max(provider.paused_until_ns, lane.refilled_ns(ticket.tokens, now_ns))
+        if provider.breaker is not None:
+            ready_ns = max(ready_ns, now_ns + (provider.breaker.wait_ns(now_ns) or 0))
+        return max(ready_ns - now_ns, QUEUE_FULL_RETRY_NS if reason is DenyReason.QUEUE_FULL else 0)
+
+    def _hold_provider(self, provider: ProviderPool, pause_ns: int, now_ns: int) -> RetryAfter:
+        """Pause a provider as it asked, within bounds; returns what is honoured."""
+        asked_ns = pause_ns if type(pause_ns) is int else 0
+        honoured_ns = min(max(asked_ns, 0), MAX_PAUSE_NS)
+        if honoured_ns != pause_ns:
+            self.clamped_pauses += 1
+        provider.paused_until_ns = max(provider.paused_until_ns, now_ns + honoured_ns)
+        self._pressure.add(now_ns)
+        return RetryAfter(honoured_ns)
+
+    def _publish(self, provider: str, transitions: tuple[Transition, ...]) -> tuple[Transition, ...]:
+        """Keep a breaker's new transitions in the history, tell the listeners, and return them."""
+        for transition in transitions:
+            event = BreakerEvent(provider, transition)
+            self._history.append(event)
+            for listener in self._listeners:
+                try:
+                    listener(event)
+                except Exception:  # noqa: BLE001 - a listener's fault must not undo a decision that stands
+                    _log.exception("a breaker listener raised")
+        return transitions
+
+
+def _eligible_wait_ns(ticket: Ticket, provider: ProviderPool, now_ns: int) -> int:
+    """Return how long a waiting head lacked nothing but shared permits, ns.
+
+    Counted from the last instant at which it was seen held by something of its own, or from which its provider was
+    paused.
+    """
+    since_ns = ticket.eligible_since_ns
+    return 0 if since_ns < 0 else now_ns - max(since_ns, min(provider.paused_until_ns, now_ns))

@@ -1,0 +1,132 @@
+"""May this request go now? Every check of a request against the state of the moment, in one place.
+
+This module owns the order of these checks and the names of what holds a request. It must not spend, admit or queue
+anything: what it returns changes nothing but the numbers it gives to claims.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tollgate.core.breaker import BreakerState
+from tollgate.core.bucket import first_short
+from tollgate.decision.claims import Claims, Holder, would_delay
+from tollgate.decision.evidence import Hold
+
+if TYPE_CHECKING:
+    from tollgate.core.bucket import TokenBucket
+    from tollgate.decision.pools import RequestLane, WorkspacePool
+    from tollgate.decision.ticket import Ticket
+
+# Module names for what the hot path returns: reading a member off an enum class costs a descriptor call each time.
+_NONE = Hold.NONE
+_PRINCIPAL = Hold.PRINCIPAL_CONCURRENCY
+_WORKSPACE = Hold.WORKSPACE_CONCURRENCY
+_PROVIDER = Hold.PROVIDER_CONCURRENCY
+_CLOSED = BreakerState.CLOSED
+
+
+class Eligibility:
+    """The checks of one controller.
+
+    Attributes:
+        protects_large: Whether requests deferred by token buckets alone take claims.
+    """
+
+    __slots__ = ("_claims", "_workspace", "protects_large")
+
+    def __init__(self, workspace: WorkspacePool, *, protects_large: bool) -> None:
+        """Start without claims."""
+        self._workspace = workspace
+        self._claims = Claims()
+        self.protects_large = protects_large
+
+    def hold(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> Hold:
+        """Return what holds a request that nothing in its lane is ahead of; ``Hold.NONE`` if it may go.
+
+        Args:
+            ticket: The request.
+            lane: Its lane.
+            now_ns: The instant, ns.
+        """
+        principal = lane.principal
+        provider = lane.provider
+        mine, all_of_workspace, all_of_provider, share = lane.gauges
+        in_use = mine.in_use
+        if in_use >= mine.limit:
+            return _PRINCIPAL
+        if all_of_workspace.in_use >= all_of_workspace.limit:
+            return _WORKSPACE
+        if all_of_provider.in_use >= all_of_provider.limit:
+            return _PROVIDER
+        if in_use >= principal.share:
+            return Hold.WORKSPACE_SHARE
+        if share.in_use >= share.limit:
+            return Hold.PROVIDER_SHARE
+        unused = self._workspace.unused_reserved
+        if unused and in_use >= principal.reserved:
+            # Beyond its own reservation it uses all of that, so every permit that is reserved and unused belongs to
+            # others.
+            if all_of_workspace.in_use + unused >= all_of_workspace.limit:
+                return Hold.WORKSPACE_RESERVED
+            if all_of_provider.in_use + unused >= all_of_provider.limit:
+                return Hold.PROVIDER_RESERVED
+        if now_ns < provider.paused_until_ns:
+            return Hold.PROVIDER_PAUSED
+        breaker = provider.breaker
+        if breaker is not None and breaker.state is not _CLOSED and not breaker.may_acquire(now_ns):
+            return Hold.BREAKER_OPEN
+        short = first_short(lane.request_buckets, 1, now_ns)
+        if short >= 0:
+            return lane.request_holds[short]
+        short = first_short(lane.token_buckets, ticket.tokens, now_ns)
+        if short >= 0:
+            return lane.token_holds[short]
+        if self._claims and self.kept_for(ticket, now_ns) is not None:
+            return Hold.LARGER_REQUEST_FIRST
+        return _NONE
+
+    def kept_for(self, ticket: Ticket, now_ns: int) -> tuple[TokenBucket, Holder] | None:
+        """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
+        if not self._claims:
+            return None
+        holders = self._claims.holders(now_ns, self._is_live)
+        for bucket in ticket.lane.token_buckets:
+            holder = holders.get(bucket)
+            if holder is None or (ticket.claim and ticket.claim <= holder.claim):
+                continue
+            if would_delay(bucket, ticket.tokens, now_ns, holder):
+                return bucket, holder
+        return None
+
+    def claim(self, ticket: Ticket) -> None:
+        """Give a head that only token buckets defer its claim number, unless it has one or the profile wants none."""
+        if self.protects_large:
+            self._claims.take(ticket)
+
+    def forget(self, ticket: Ticket) -> None:
+        """Close the claim of a request that was decided."""
+        if ticket.claim:
+            self._claims.drop(ticket)
+
+    def may_free_others(self, lane: RequestLane) -> bool:
+        """Return whether a decision in this lane can let others go at once.
+
+        It can where it uses up a reservation of its own, and where it changes which claims are live or when they are
+        due.
+        """
+        return lane.principal.reserved > 0 or bool(self._claims)
+
+    def _is_live(self, ticket: Ticket, now_ns: int) -> bool:
+        """Return whether a claim counts: a head that no pause, breaker, request bucket or shared pool holds."""
+        lane = ticket.lane
+        provider = lane.provider
+        _, all_of_workspace, all_of_provider, _ = lane.gauges
+        return (
+            lane.head is ticket
+            and all_of_workspace.in_use < all_of_workspace.limit
+            and all_of_provider.in_use < all_of_provider.limit
+            and now_ns >= provider.paused_until_ns
+            and (provider.breaker is None or provider.breaker.may_acquire(now_ns))
+            and first_short(lane.request_buckets, 1, now_ns) < 0
+        )

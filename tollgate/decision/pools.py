@@ -1,0 +1,398 @@
+"""The pools a request draws on, and the lanes in which it waits for them.
+
+A pool is one scope's state under the current limits: calls in flight, request bucket, token bucket, waiting requests.
+This module owns how a pool follows its limits when they change (nothing earned, nothing forgotten) and what a lane
+needs precomputed. It must not know who goes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from tollgate.core.agenda import Agenda
+from tollgate.core.breaker import Breaker, BreakerState
+from tollgate.core.bucket import TokenBucket
+from tollgate.core.errors import InvariantViolation
+from tollgate.core.gauge import Gauge
+from tollgate.core.lanes import Lane
+from tollgate.core.units import Rate
+from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Hold
+from tollgate.decision.limits import AdmissionLimits, Scope
+from tollgate.decision.ticket import Estimate, Ticket
+
+if TYPE_CHECKING:
+    from tollgate.decision.profile import AdmissionProfile
+
+UNLIMITED: Final = 2**62
+"""A limit that nothing reaches: calls at one a nanosecond, or a wait in nanoseconds, for a century."""
+
+_NO_LIMITS: Final = AdmissionLimits()
+_turn: Final[Callable[[RequestLane], int]] = attrgetter("queued_turn")
+
+
+class Pool:
+    """One scope's state.
+
+    Attributes:
+        scope: Which kind of scope it is.
+        key: Scope and name, the key of its invocation budgets.
+        limits: The current limits.
+        gauge: Calls in flight against the concurrency limit.
+        requests: The request bucket, None without a limit.
+        tokens: The token bucket, None without a limit.
+        waiting: Requests that wait in this scope.
+        max_waiting: How many may.
+        wake_ns: When its own hold on everybody ends, ns; -1 if it holds nobody for a known time.
+        is_configured: Whether the current profile names it.
+    """
+
+    __slots__ = (
+        "gauge",
+        "is_configured",
+        "key",
+        "limits",
+        "max_waiting",
+        "requests",
+        "scope",
+        "tokens",
+        "waiting",
+        "wake_ns",
+    )
+
+    def __init__(self, scope: Scope, name: str, limits: AdmissionLimits, now_ns: int) -> None:
+        """Make a pool with nothing in flight and full buckets."""
+        self.scope: Scope = scope
+        self.key = f"{scope}:{name}"
+        self.gauge = Gauge(UNLIMITED)
+        self.requests: TokenBucket | None = None
+        self.tokens: TokenBucket | None = None
+        self.waiting = 0
+        self.wake_ns = -1
+        self.configure(limits, now_ns)
+
+    def configure(self, limits: AdmissionLimits, now_ns: int) -> None:
+        """Follow new limits: occupancy and bucket levels stay, a bucket that was not there starts full."""
+        self.limits = limits
+        self.is_configured = True
+        self.gauge.set_limit(limits.concurrency or UNLIMITED)
+        self.max_waiting = UNLIMITED if limits.max_queue_length is None else limits.max_queue_length
+        self.requests = _bucket(self.requests, limits.request_rate, now_ns)
+        self.tokens = _bucket(self.tokens, limits.token_rate, now_ns)
+
+    def is_fresh(self, now_ns: int) -> bool:
+        """Return whether forgetting this pool would change nothing: nobody in it and every bucket full."""
+        if self.gauge.in_use or self.waiting:
+            return False
+        return all(bucket is None or bucket.fits(bucket.burst, now_ns) for bucket in (self.requests, self.tokens))
+
+
+class WorkspacePool(Pool):
+    """The workspace.
+
+    Attributes:
+        unused_reserved: Permits reserved by principals and not in use by them, all principals together.
+    """
+
+    __slots__ = ("unused_reserved",)
+
+    def __init__(self, name: str, limits: AdmissionLimits, now_ns: int) -> None:
+        """Make the workspace's pool."""
+        super().__init__("workspace", name, limits, now_ns)
+        self.unused_reserved = 0
+
+
+class PrincipalPool(Pool):
+    """A principal in this workspace.
+
+    Attributes:
+        reserved: Permits kept back for it.
+        share: Permits of the workspace it may hold at most.
+        resting: Those of its lanes that wait until one of its own calls ends.
+    """
+
+    __slots__ = ("reserved", "resting", "share")
+
+    def __init__(self, name: str, limits: AdmissionLimits, workspace: WorkspacePool, now_ns: int) -> None:
+        """Make a principal's pool in a workspace."""
+        self.resting: list[RequestLane] = []
+        self.reserved = 0
+        self.share = UNLIMITED
+        super().__init__("principal", name, limits, now_ns)
+        self.join(workspace)
+
+    def join(self, workspace: WorkspacePool) -> None:
+        """Follow the workspace's and its own current limits."""
+        self.reserved = self.limits.reserved_concurrency if self.is_configured else 0
+        self.share = workspace.limits.share_of(workspace.limits.concurrency) or UNLIMITED
+
+    @property
+    def unused_reserved(self) -> int:
+        """Reserved permits it does not use."""
+        return max(0, self.reserved - self.gauge.in_use)
+
+
+class ProviderPool(Pool):
+    """A provider as this workspace sees it.
+
+    Attributes:
+        name: The provider's name, for transition records.
+        breaker: Its breaker, None without one.
+        paused_until_ns: End of the pause it asked for, ns.
+        ready: Lanes without a reservation whose head may be tried, by turn.
+        ready_reserved: Lanes of principals with a reservation, by turn.
+    """
+
+    __slots__ = ("breaker", "name", "paused_until_ns", "ready", "ready_reserved")
+
+    def __init__(self, name: str, limits: AdmissionLimits, now_ns: int) -> None:
+        """Make a provider's pool."""
+        self.name = name
+        self.breaker: Breaker | None = None
+        self.paused_until_ns = 0
+        self.ready: Agenda[RequestLane] = Agenda(_turn)
+        self.ready_reserved: Agenda[RequestLane] = Agenda(_turn)
+        super().__init__("provider", name, limits, now_ns)
+
+    def is_fresh(self, now_ns: int) -> bool:
+        """Return whether forgetting this pool would change nothing, its pause and its breaker included."""
+        breaker = self.breaker
+        return (
+            super().is_fresh(now_ns)
+            and self.paused_until_ns <= now_ns
+            and (breaker is None or (breaker.state is BreakerState.CLOSED and breaker.failures == 0))
+        )
+
+    def configure(self, limits: AdmissionLimits, now_ns: int) -> None:
+        """Follow new limits; a breaker keeps its state, unless the profile no longer has one."""
+        super().configure(limits, now_ns)
+        if limits.circuit_breaker is None:
+            self.breaker = None
+        elif self.breaker is None:
+            self.breaker = Breaker(limits.circuit_breaker)
+        else:
+            self.breaker.set_config(limits.circuit_breaker, now_ns)
+
+
+class RequestLane(Lane[Ticket]):
+    """The requests of one principal to one provider, with everything precomputed that the current profile says of them.
+
+    Attributes:
+        principal: Whose requests.
+        provider: To whom.
+        gauge: Calls in flight of this principal at this provider, against its share.
+        gauges: All four gauges a permit holds a place in.
+        pools: Principal, workspace, provider: the order of every check.
+        budgets: Key and limits of each pool, for invocation budgets.
+        request_buckets: Request buckets that exist, and what an empty one is called.
+        token_buckets: Token buckets that exist, and what a short one is called.
+        max_wait_ns: Shortest of the pools' longest waits, ns; UNLIMITED without one.
+        max_waiting: Waiting requests of this principal at this provider, from the provider's share.
+        max_waiting_of_principal: Waiting requests of this principal, from the workspace's share.
+        has_budgets: Whether any pool limits attempts or tokens of an invocation.
+        has_cost_budget: Whether any pool limits its cost.
+        hold: What holds its head, as last seen.
+        cleared: The estimate that last passed the checks which depend on nothing but the profile.
+        queued_turn: Its turn while it stands among the ready lanes, else 0.
+        wake_ns: When it is to be tried again, ns; -1 for no set time.
+    """
+
+    __slots__ = (
+        "budgets",
+        "cleared",
+        "gauge",
+        "gauges",
+        "has_budgets",
+        "has_cost_budget",
+        "hold",
+        "max_wait_ns",
+        "max_waiting",
+        "max_waiting_of_principal",
+        "pools",
+        "principal",
+        "provider",
+        "queued_turn",
+        "request_buckets",
+        "request_holds",
+        "token_buckets",
+        "token_holds",
+        "wake_ns",
+    )
+
+    def __init__(self, principal: PrincipalPool, workspace: WorkspacePool, provider: ProviderPool) -> None:
+        """Make an empty lane."""
+        super().__init__()
+        self.principal = principal
+        self.provider = provider
+        self.pools: tuple[Pool, Pool, Pool] = (principal, workspace, provider)
+        self.gauge = Gauge(UNLIMITED)
+        self.gauges = (principal.gauge, workspace.gauge, provider.gauge, self.gauge)
+        self.hold = Hold.NONE
+        self.queued_turn = 0
+        self.wake_ns = -1
+        self.follow()
+
+    @property
+    def ready(self) -> Agenda[RequestLane]:
+        """Where it stands when its head may be tried."""
+        return self.provider.ready_reserved if self.principal.reserved else self.provider.ready
+
+    def follow(self) -> None:
+        """Take over the current limits of its pools."""
+        _, workspace, provider = self.pools
+        self.gauge.set_limit(provider.limits.share_of(provider.limits.concurrency) or UNLIMITED)
+        self.max_waiting = provider.limits.share_of(provider.limits.max_queue_length) or UNLIMITED
+        self.max_waiting_of_principal = workspace.limits.share_of(workspace.limits.max_queue_length) or UNLIMITED
+        limits = [pool.limits for pool in self.pools]
+        self.max_wait_ns = min(
+            (each.max_queue_wait_ns for each in limits if each.max_queue_wait_ns is not None), default=UNLIMITED
+        )
+        self.budgets = tuple((pool.key, pool.limits) for pool in self.pools)
+        self.has_budgets = any(each.max_attempts is not None or each.max_tokens is not None for each in limits)
+        self.has_cost_budget = any(each.max_cost_micros is not None for each in limits)
+        requests = [(pool.requests, REQUEST_HOLDS[pool.scope]) for pool in self.pools]
+        tokens = [(pool.tokens, TOKEN_HOLDS[pool.scope]) for pool in self.pools]
+        self.request_buckets = tuple(bucket for bucket, _ in requests if bucket is not None)
+        self.request_holds: tuple[Hold, ...] = tuple(hold for bucket, hold in requests if bucket is not None)
+        self.token_buckets = tuple(bucket for bucket, _ in tokens if bucket is not None)
+        self.token_holds: tuple[Hold, ...] = tuple(hold for bucket, hold in tokens if bucket is not None)
+        self.cleared: Estimate | None = None
+
+    def never_fits(self, tokens: int) -> bool:
+        """Return whether a bucket of this lane can never pay for a request of so many tokens."""
+        return any(bucket.gain == 0 for bucket in self.request_buckets) or (
+            tokens > 0 and any(bucket.gain == 0 or tokens > bucket.burst for bucket in self.token_buckets)
+        )
+
+    def refilled_ns(self, tokens: int, now_ns: int) -> int:
+        """Return when all its buckets hold one request and these tokens if nobody else draws, ns.
+
+        Raises:
+            InvariantViolation: If one never will; such a request is refused on arrival.
+        """
+        ready_ns = now_ns
+        for buckets, need in ((self.request_buckets, 1), (self.token_buckets, tokens)):
+            for bucket in buckets:
+                instant = bucket.ready_ns(need, now_ns)
+                if instant is None:
+                    raise InvariantViolation("a request waits for a bucket that can never pay for it")
+                ready_ns = max(ready_ns, instant)
+        return ready_ns
+
+    def expiry_ns(self, requested_ns: int, deadline_ns: int | None) -> int:
+        """Return when a request that waits here is refused, ns; -1 for never."""
+        expires_ns = requested_ns + self.max_wait_ns
+        if deadline_ns is not None and deadline_ns < expires_ns:
+            return deadline_ns
+        return expires_ns if self.max_wait_ns < UNLIMITED else -1
+
+
+class Pools:
+    """Every pool of one controller, and the lanes between them.
+
+    Attributes:
+        workspace: The workspace.
+        providers: By name, in the order of the profile that first named them; a provider that a later profile no longer
+            names stays while something of it is in flight, waits or was earned.
+    """
+
+    __slots__ = ("_lanes", "_principals", "_profile", "providers", "workspace")
+
+    def __init__(self, workspace: str, profile: AdmissionProfile, now_ns: int) -> None:
+        """Make the pools of a profile with nothing in flight; principals get theirs when they first ask."""
+        self.workspace = WorkspacePool(workspace, profile.workspace, now_ns)
+        self.providers: dict[str, ProviderPool] = {}
+        self._principals: dict[str, PrincipalPool] = {}
+        self._lanes: dict[str, dict[str, RequestLane]] = {}
+        self.configure(profile, now_ns)
+
+    def __iter__(self) -> Iterator[Pool]:
+        """Iterate over every pool."""
+        yield self.workspace
+        yield from self._principals.values()
+        yield from self.providers.values()
+
+    def lanes(self) -> Iterator[RequestLane]:
+        """Iterate over every lane, in the order in which they were made."""
+        for lanes in self._lanes.values():
+            yield from lanes.values()
+
+    def lane_of(self, principal: str, provider: str, now_ns: int) -> RequestLane:
+        """Return the lane of a principal at a provider.
+
+        A name that the profile does not know gets a lane of its own that is not kept: unknown names use no memory.
+        """
+        lanes = self._lanes.get(provider)
+        lane = None if lanes is None else lanes.get(principal)
+        return self._new_lane(principal, provider, now_ns) if lane is None else lane
+
+    def configure(self, profile: AdmissionProfile, now_ns: int) -> None:
+        """Follow a profile. Occupancy and levels stay; a pool is forgotten only where a fresh one would be the same."""
+        self._profile = profile
+        self.workspace.configure(profile.workspace, now_ns)
+        for name, limits in profile.providers.items():
+            if name in self.providers:
+                self.providers[name].configure(limits, now_ns)
+            else:
+                self.providers[name] = ProviderPool(name, limits, now_ns)
+                self._lanes[name] = {}
+        for name in [name for name in self.providers if name not in profile.providers]:
+            self.providers[name].is_configured = False
+            if self.providers[name].is_fresh(now_ns):
+                del self.providers[name]
+                del self._lanes[name]
+        for name, pool in list(self._principals.items()):
+            self._configure_principal(name, pool, now_ns)
+        self.workspace.unused_reserved = sum(
+            limits.reserved_concurrency - min(limits.reserved_concurrency, self._in_use(name))
+            for name, limits in profile.principals.items()
+            if limits.reserved_concurrency
+        )
+        for lane in self.lanes():
+            lane.follow()
+
+    def _configure_principal(self, name: str, pool: PrincipalPool, now_ns: int) -> None:
+        limits = self._profile.principals.get(name)
+        if limits is None:
+            pool.is_configured = False
+            if pool.is_fresh(now_ns):
+                del self._principals[name]
+                for lanes in self._lanes.values():
+                    lanes.pop(name, None)
+        else:
+            pool.configure(limits, now_ns)
+        pool.join(self.workspace)
+
+    def _in_use(self, principal: str) -> int:
+        pool = self._principals.get(principal)
+        return 0 if pool is None else pool.gauge.in_use
+
+    def _new_lane(self, principal: str, provider: str, now_ns: int) -> RequestLane:
+        to = self.providers.get(provider)
+        limits = self._profile.principals.get(principal)
+        of = self._principals.get(principal)
+        if of is None:
+            of = PrincipalPool(principal, limits or _NO_LIMITS, self.workspace, now_ns)
+        if to is not None and limits is not None:
+            self._principals[principal] = of
+            lane = self._lanes[provider][principal] = RequestLane(of, self.workspace, to)
+            return lane
+        if limits is None:
+            of.is_configured = False
+        if to is None:
+            to = ProviderPool(provider, _NO_LIMITS, now_ns)
+            to.is_configured = False
+        return RequestLane(of, self.workspace, to)
+
+
+def _bucket(bucket: TokenBucket | None, limit: tuple[Rate, int] | None, now_ns: int) -> TokenBucket | None:
+    """Return the bucket that stands for ``limit``, keeping what the old one holds."""
+    if limit is None:
+        return None
+    rate, burst = limit
+    if bucket is None:
+        return TokenBucket(rate=rate, burst=burst, now_ns=now_ns)
+    if bucket.rate != rate or bucket.burst != burst:
+        bucket.set_rate(rate, burst, now_ns)
+    return bucket

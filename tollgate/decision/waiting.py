@@ -1,0 +1,266 @@
+"""The waiting room: requests that could not go at once, in their lanes, and which lane is to be looked at next.
+
+A lane is *ready* while its head may be tried, and *rests* while a known event has to come first: the end of one of its
+principal's calls, or the instant of a refill. Providers that are full, paused or broken are passed over as a whole, so
+that a decision costs the logarithm of the lanes that wait and not their number. (Heads kept back for a larger request
+are the exception: they stay ready and are tried again with every decision.)
+
+This module owns who waits, until when, and in which order heads are tried. It must not admit, refuse or spend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
+
+from tollgate.core.agenda import Agenda
+from tollgate.core.breaker import BreakerState
+from tollgate.core.lanes import DeficitTurns, Turns
+from tollgate.decision.eligibility import Eligibility
+from tollgate.decision.evidence import Hold
+from tollgate.decision.pools import Pool, Pools, PrincipalPool, ProviderPool, RequestLane
+from tollgate.decision.profile import Scheduling
+from tollgate.decision.ticket import Ticket
+
+_UNTIL_OWN_RELEASE: Final = frozenset({Hold.PRINCIPAL_CONCURRENCY, Hold.WORKSPACE_SHARE, Hold.PROVIDER_SHARE})
+_BY_TOKENS: Final = frozenset({Hold.PRINCIPAL_TOKENS, Hold.WORKSPACE_TOKENS, Hold.PROVIDER_TOKENS})
+_UNTIL_REFILL: Final = _BY_TOKENS | {Hold.PRINCIPAL_REQUESTS, Hold.WORKSPACE_REQUESTS, Hold.PROVIDER_REQUESTS}
+_FOR_SHARED_PERMITS: Final = frozenset(
+    {Hold.WORKSPACE_CONCURRENCY, Hold.PROVIDER_CONCURRENCY, Hold.PROVIDER_PAUSED, Hold.BREAKER_OPEN}
+)
+"""Holds under which a head counts as eligible. A pause and an open breaker do not; their end is known and taken off
+when the wait is."""
+
+
+class WaitingRoom:
+    """Who waits in one controller."""
+
+    __slots__ = ("_eligibility", "_expiries", "_pools", "_turns", "_wakeups")
+
+    def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
+        """Start empty."""
+        self._pools = pools
+        self._eligibility = eligibility
+        self._turns = _discipline(scheduling)
+        self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
+        self._wakeups: Agenda[RequestLane | Pool] = Agenda(attrgetter("wake_ns"))
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return self._pools.workspace.waiting
+
+    def is_full_for(self, lane: RequestLane) -> bool:
+        """Return whether one more request of this lane finds no place."""
+        principal = lane.principal
+        provider = lane.provider
+        workspace = self._pools.workspace
+        return (
+            principal.waiting >= principal.max_waiting
+            or workspace.waiting >= workspace.max_waiting
+            or provider.waiting >= provider.max_waiting
+            or principal.waiting >= lane.max_waiting_of_principal
+            or len(lane) >= lane.max_waiting
+        )
+
+    def enter(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> None:
+        """Let a request wait at the end of its lane for the reason given."""
+        ticket.hold = hold
+        ticket.is_waiting = True
+        lane.append(ticket)
+        for pool in lane.pools:
+            pool.waiting += 1
+        self._set_expiry(ticket, lane)
+        if len(lane) == 1:
+            self._turns.join(lane)
+            if not self.hold_back(ticket, lane, hold, now_ns):
+                self.make_ready(lane)
+
+    def leave(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
+        """Take out a request that is not to be served, wherever it stands."""
+        was_head = self._take_out(ticket, lane)
+        if was_head and len(lane):
+            self._new_head(lane, now_ns)
+            self.make_ready(lane)
+
+    def served(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
+        """Take out a head that was admitted, and give its lane its new place."""
+        self._take_out(ticket, lane)
+        if len(lane):
+            self._new_head(lane, now_ns)
+            self._turns.served(lane, ticket.cost, lane.head.cost)
+            self.make_ready(lane)
+
+    def has_turn(self, lane: RequestLane) -> bool:
+        """Take a lane off the ready ones to try its head; False if the discipline gives its turn to others first."""
+        lane.queued_turn = 0
+        lane.wake_ns = -1
+        if self._turns.may_serve(lane, lane.head.cost, lane.principal.limits.weight):
+            return True
+        self.make_ready(lane)
+        return False
+
+    def next_lane(self, now_ns: int) -> RequestLane | None:
+        """Return the ready lane with the lowest turn that no shared pool holds, or None."""
+        workspace = self._pools.workspace
+        gauge = workspace.gauge
+        if not workspace.waiting or gauge.in_use >= gauge.limit or not self._may_ask(workspace, now_ns):
+            return None
+        unused = workspace.unused_reserved
+        best: RequestLane | None = None
+        for provider in self._pools.providers.values():
+            if not provider.waiting or not self._is_open(provider, now_ns):
+                continue
+            lane = provider.ready_reserved.first()
+            if lane is not None and (best is None or lane.turn < best.turn):
+                best = lane
+            if unused and min(gauge.limit - gauge.in_use, provider.gauge.limit - provider.gauge.in_use) <= unused:
+                continue  # every free permit is kept back, and the other lanes have no reservation
+            lane = provider.ready.first()
+            if lane is not None and (best is None or lane.turn < best.turn):
+                best = lane
+        return best
+
+    def hold_back(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> bool:
+        """Note what holds a lane's head.
+
+        Returns:
+            Whether the lane can rest until a known event makes it ready again.
+        """
+        lane.hold = hold
+        if hold not in _FOR_SHARED_PERMITS:
+            ticket.eligible_since_ns = -1
+        elif ticket.eligible_since_ns < 0:
+            ticket.eligible_since_ns = now_ns
+        if hold in _UNTIL_OWN_RELEASE:
+            lane.principal.resting.append(lane)
+            return True
+        if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
+            self._eligibility.claim(ticket)
+        if hold in _UNTIL_REFILL:
+            self._wake(lane, lane.refilled_ns(ticket.tokens, now_ns))
+            return True
+        if hold is Hold.LARGER_REQUEST_FIRST and (kept := self._eligibility.kept_for(ticket, now_ns)) is not None:
+            bucket, holder = kept
+            both_ns = bucket.ready_ns(ticket.tokens + holder.tokens, now_ns)
+            if both_ns is not None:
+                self._wake(lane, both_ns)
+        return False
+
+    def make_ready(self, lane: RequestLane) -> None:
+        """Let a lane's head be tried; its turn stays."""
+        if len(lane) and lane.queued_turn != lane.turn:
+            lane.queued_turn = lane.turn
+            lane.ready.add(lane)
+
+    def make_all_ready(self, lanes: Iterable[RequestLane]) -> None:
+        """Let the heads of several lanes be tried."""
+        for lane in lanes:
+            self.make_ready(lane)
+
+    def call_ended(self, principal: PrincipalPool) -> None:
+        """One of a principal's calls has ended: its lanes may go again."""
+        if principal.resting:
+            self.make_all_ready(principal.resting)
+            principal.resting.clear()
+
+    def expired(self, until_ns: int) -> Ticket | None:
+        """Return a request whose time was up by an instant, the earliest first; None if there is none."""
+        ticket = self._expiries.first()
+        return ticket if ticket is not None and ticket.expires_ns <= until_ns else None
+
+    def wake_due(self, now_ns: int) -> bool:
+        """Make the lanes ready whose instant has come; returns whether anything has come due."""
+        any_due = False
+        while (item := self._wakeups.first()) is not None and item.wake_ns <= now_ns:
+            item.wake_ns = -1
+            any_due = True
+            if isinstance(item, RequestLane):
+                self.make_ready(item)
+        return any_due
+
+    def next_instant_ns(self) -> int | None:
+        """Return the earliest instant at which time alone could change a decision, ns; None for never."""
+        expiring = self._expiries.first()
+        earliest = None if expiring is None else expiring.expires_ns
+        gauge = self._pools.workspace.gauge
+        if gauge.in_use < gauge.limit:
+            waking = self._wakeups.first()
+            if waking is not None and (earliest is None or waking.wake_ns < earliest):
+                earliest = waking.wake_ns
+        return earliest
+
+    def follow(self, scheduling: Scheduling) -> None:
+        """Take over a profile's discipline; lanes keep their order."""
+        discipline = _discipline(scheduling)
+        discipline.count_on_from(self._turns)
+        self._turns = discipline
+
+    def set_up_again(self, lane: RequestLane) -> None:
+        """Let a lane whose limits have changed be tried, and its requests expire when the new limits say."""
+        lane.queued_turn = 0
+        lane.wake_ns = -1
+        for ticket in lane:
+            self._set_expiry(ticket, lane)
+        self.make_ready(lane)
+
+    def _set_expiry(self, ticket: Ticket, lane: RequestLane) -> None:
+        expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
+        if expires_ns != ticket.expires_ns:
+            ticket.expires_ns = expires_ns
+            if expires_ns >= 0:
+                self._expiries.add(ticket)
+
+    def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
+        """Take a request out of its lane and of every count; returns whether it was the head."""
+        was_head = lane.withdraw(ticket)
+        for pool in lane.pools:
+            pool.waiting -= 1
+        ticket.is_waiting = False
+        ticket.expires_ns = -1
+        self._eligibility.forget(ticket)
+        if not len(lane):
+            lane.queued_turn = 0
+            lane.wake_ns = -1
+            self._turns.left(lane)
+        return was_head
+
+    def _new_head(self, lane: RequestLane, now_ns: int) -> None:
+        lane.head.eligible_since_ns = now_ns
+        lane.wake_ns = -1
+
+    def _wake(self, item: RequestLane | Pool, at_ns: int) -> None:
+        """Look again at an instant."""
+        if item.wake_ns != at_ns:
+            item.wake_ns = at_ns
+            self._wakeups.add(item)
+
+    def _is_open(self, provider: ProviderPool, now_ns: int) -> bool:
+        """Return whether a provider could take a call now; if it will at a known instant, note that."""
+        if provider.gauge.in_use >= provider.gauge.limit:
+            return False
+        if now_ns < provider.paused_until_ns:
+            self._wake(provider, provider.paused_until_ns)
+            return False
+        breaker = provider.breaker
+        if breaker is not None and breaker.state is not BreakerState.CLOSED:
+            wait_ns = breaker.wait_ns(now_ns)
+            if wait_ns != 0:
+                if wait_ns is not None:
+                    self._wake(provider, now_ns + wait_ns)
+                return False
+        return self._may_ask(provider, now_ns)
+
+    def _may_ask(self, pool: Pool, now_ns: int) -> bool:
+        """Return whether a pool's request bucket has one; if not, note when it will."""
+        requests = pool.requests
+        if requests is None or requests.fits(1, now_ns):
+            return True
+        ready_ns = requests.ready_ns(1, now_ns)
+        if ready_ns is not None:
+            self._wake(pool, ready_ns)
+        return False
+
+
+def _discipline(scheduling: Scheduling) -> Turns:
+    return DeficitTurns(scheduling.quantum_tokens) if scheduling.kind == "deficit" else Turns()
