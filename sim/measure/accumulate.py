@@ -47,7 +47,8 @@ _ATTEMPTS_MAX: Final = 1 << 16  # attempts of one request; the manifest allows 6
 ADMITTED: Final = (AttemptOutcome.COMPLETED, AttemptOutcome.FAILED, AttemptOutcome.ABORTED)
 """Outcomes of attempts that got a permit."""
 
-_IS_ADMITTED: Final = np.isin(np.arange(len(AttemptOutcome)), ADMITTED)
+IS_ADMITTED: Final = np.isin(np.arange(len(AttemptOutcome)), ADMITTED)
+"""The same by outcome code, shape ``(len(AttemptOutcome),)``."""
 
 
 class Groups:
@@ -125,7 +126,7 @@ class Accumulator(Consumer):
         waited = np.flatnonzero(wait)
         if len(waited):
             cells = self._cells(principal[waited], provider[waited], phase[waited])
-            self.waits.add(cells * 2 + _IS_ADMITTED[outcome[waited]], wait[waited])
+            self.waits.add(cells * 2 + IS_ADMITTED[outcome[waited]], wait[waited])
             np.maximum.at(self._eligible_max, cells, rows[waited, AttemptCol.ELIGIBLE_WAIT])
 
     def requests(self, rows: Rows) -> None:

@@ -1,17 +1,17 @@
-"""The definition of every metric, and the list of observations of a run.
+"""The definition of every metric.
 
 Owns how a metric of ``sim.metrics`` is computed from what :class:`~sim.measure.accumulate.Accumulator` and
 :class:`~sim.measure.levels.LevelTracker` kept. It must not know trace rows, gates or records. All arithmetic is in
-integers and fractions; text is made once, at the end. ``docs/reference/metrics.md`` states the same in words.
+integers and fractions; nothing is rounded here. ``docs/reference/metrics.md`` states the same in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Final, TypedDict
+from functools import cached_property, partial, reduce
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,35 +20,17 @@ from sim.measure.accumulate import ADMITTED, Accumulator, Chosen
 from sim.measure.fairness import jain_of_admission
 from sim.measure.levels import MEASURED, LevelTracker, scope_of
 from sim.measure.quantiles import Samples, rank
-from sim.measure.shape import RunShape, Where
-from sim.metrics import BY_NAME, METRICS, SELECTORS, Metric, Selector
+from sim.measure.shape import RunShape
+from sim.metrics import METRICS, Selector
 from sim.trace import REASON_CODE, LevelKind, RequestOutcome
 from tollgate.core.deny import DenyReason
-from tollgate.core.errors import CallerError, InvariantViolation
-from tollgate.core.units import NS_PER_MS, NS_PER_S, decimal_text
+from tollgate.core.errors import InvariantViolation
+from tollgate.core.units import NS_PER_S
 from tollgate.decision.evidence import Hold
-
-PRINCIPALS_LISTED_MAX: Final = 20
-"""Most principals that observations list, those with the most arrivals (spec 00: at most 20 rows a table)."""
 
 P50: Final = Fraction(50, 100)
 P95: Final = Fraction(95, 100)
 P99: Final = Fraction(99, 100)
-
-Asked = tuple[str, Where]
-"""A metric's name and the selection a gate asks it for."""
-
-
-class Observation(TypedDict):
-    """One measured value. A count is an integer, everything else a decimal text with six places."""
-
-    metric: str
-    labels: dict[str, str]
-    value: int | str
-    unit: str
-    n: int
-    half_width: str | None
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -88,12 +70,24 @@ class Reading:
         """Times from intended arrival to completion, ns."""
         return self.run.sojourn_samples(self.chosen)
 
-    @property
+    @cached_property
+    def shed_by_reason(self) -> list[int]:
+        """Requests shed, by reason code."""
+        by_reason: list[int] = self.requests[RequestOutcome.SHED, 1:].sum(axis=1).tolist()
+        return by_reason
+
+    @cached_property
+    def attempts_by_hold(self) -> list[int]:
+        """Attempts by first hold."""
+        by_hold: list[int] = self.attempts.sum(axis=0).tolist()
+        return by_hold
+
+    @cached_property
     def arrivals(self) -> int:
         """Requests."""
         return int(self.requests.sum())
 
-    @property
+    @cached_property
     def admitted_attempts(self) -> int:
         """Attempts that got a permit."""
         return int(self.attempts[list(ADMITTED)].sum())
@@ -125,12 +119,15 @@ Value = int | Fraction | None
 """A count, a ratio or nanoseconds, exact; None where there is nothing to measure."""
 
 
+_HOLDS_OF: Final = {reason: [hold for hold in Hold if hold.reason is reason] for reason in DenyReason}
+
+
 def _shed(reason: DenyReason, of: Reading) -> Value:
-    return int(of.requests[RequestOutcome.SHED, 1 + REASON_CODE[reason]].sum())
+    return of.shed_by_reason[REASON_CODE[reason]]
 
 
 def _deferrals(reason: DenyReason, of: Reading) -> Value:
-    return sum(int(of.attempts[:, hold].sum()) for hold in Hold if hold.reason is reason)
+    return sum(of.attempts_by_hold[hold] for hold in _HOLDS_OF[reason])
 
 
 def _admission_ratio(of: Reading) -> Value:
@@ -183,13 +180,16 @@ def _quantile(samples: Callable[[Reading], Samples], p: Fraction, of: Reading) -
 
 
 def _amplification(of: Reading) -> Value:
-    return Fraction(int(of.attempts.sum()), of.arrivals) if of.arrivals else None
+    return Fraction(sum(of.attempts_by_hold), of.arrivals) if of.arrivals else None
 
 
 def _amplification_peak(of: Reading) -> Value:
     arrivals, attempts = of.run.windows(of.chosen)
+    if not len(arrivals):
+        return None
     pairs = zip(attempts.tolist(), arrivals.tolist(), strict=True)
-    return max((Fraction(asked, arrived) for asked, arrived in pairs), default=None)
+    # Compared by cross-multiplication: making a fraction of each window takes ten times as long.
+    return Fraction(*reduce(lambda best, pair: pair if pair[0] * best[1] > best[0] * pair[1] else best, pairs))
 
 
 def _transitions(of: Reading) -> Value:
@@ -232,9 +232,9 @@ def _jain(of: Reading) -> Value:
     return jain_of_admission(*of.run.admissions_by_principal())
 
 
-_DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
+DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
     "arrivals": lambda of: of.arrivals,
-    "attempts": lambda of: int(of.attempts.sum()),
+    "attempts": lambda of: sum(of.attempts_by_hold),
     "completed": lambda of: of.settled(RequestOutcome.COMPLETED),
     "failed": lambda of: of.settled(RequestOutcome.FAILED),
     "shed": lambda of: of.settled(RequestOutcome.SHED),
@@ -269,126 +269,12 @@ _DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
     "pause.time": _pause_time,
     "fairness.jain": _jain,
 }
-
-_TIMED: Final = ("queue.wait.", "queue.dwell.", "lane.", "sojourn.", "cancel.", "retry.amplification.peak_10s")
-"""Prefixes of metrics that are kept by principal only for those whose times are kept apart."""
-
-_BY_REASON: Final = ("shed.", "deferrals.")
-"""Prefixes of metrics of which only those that occurred are listed, and by class and phase together as well."""
-
-
-class Metrics:
-    """The observations of one run that has ended."""
-
-    def __init__(self, run: Accumulator, tracker: LevelTracker) -> None:
-        """Read from a consumer pair that saw the same trace to its end."""
-        self._run = run
-        self._tracker = tracker
-        self._shape = run.shape
-
-    def value(self, metric: str, where: Where) -> int | str | None:
-        """Return one metric of one selection, None where there is nothing to measure.
-
-        Args:
-            metric: A name of ``sim.metrics`` that does not depend on the host.
-            where: Selectors that the metric knows. Times of a principal, and levels of two selectors together, must
-                have been asked for before the run.
-
-        Raises:
-            CallerError: If the metric or the selection is not measured.
-        """
-        return self._value(metric, self._reading(metric, where))
-
-    def observations(self, asked: Iterable[Asked] = ()) -> list[Observation]:
-        """Return every metric for the whole run, by each single selector, and as ``asked``.
-
-        Metrics by reason that did not occur are left out unless asked for, and so is what has no value.
-        """
-        single = [self._labelled(where) for where in ({}, *self._single_selections())]
-        crossed = [
-            self._labelled({"class": cls, "phase": phase})
-            for cls in self._shape.classes
-            for phase in self._shape.names("phase")
-        ]
-        extra: dict[str, list[Where]] = {}
-        for name, where in asked:
-            extra.setdefault(name, []).append(where)
-        found: list[Observation] = []
-        for metric in METRICS:
-            if metric.host:
-                continue
-            by_reason = metric.name.startswith(_BY_REASON)
-            values: dict[tuple[tuple[str, str], ...], int | str] = {}
-            for labels, reading in single + crossed if by_reason else single:
-                if set(labels) <= set(metric.selectors) and self._is_kept(metric.name, reading.chosen):
-                    value = self._value(metric.name, reading)
-                    if value is not None and (value or not by_reason):
-                        values[tuple(labels.items())] = value
-            for where in extra.get(metric.name, ()):
-                value = self.value(metric.name, where)
-                if value is not None:
-                    values[tuple(self._labelled(where)[0].items())] = value
-            found += [_observation(metric, dict(labels), value) for labels, value in values.items()]
-        return found
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what a reader of the observations should be told about them."""
-        notes = []
-        principals = len(self._shape.principals)
-        if principals > PRINCIPALS_LISTED_MAX:
-            notes.append(f"of {principals} principals the {PRINCIPALS_LISTED_MAX} with the most arrivals are listed")
-        for name, store in (("waits", self._run.waits), ("sojourn times", self._run.sojourns)):
-            if not store.is_exact:
-                notes.append(f"quantiles of {name} are upper bin edges, less than 0.8 % above the exact value")
-        return tuple(notes)
-
-    def _value(self, metric: str, reading: Reading) -> int | str | None:
-        value = _DEFINITIONS[metric](reading)
-        if value is None or (isinstance(value, int) and BY_NAME[metric].unit == "count"):
-            return value
-        return decimal_text(Fraction(value) / NS_PER_MS if BY_NAME[metric].unit == "ms" else value)
-
-    def _reading(self, metric: str, where: Where) -> Reading:
-        if metric not in _DEFINITIONS:
-            raise CallerError(f"{metric}: no metric of a run")
-        if not set(where) <= set(BY_NAME[metric].selectors):
-            allowed = ", ".join(BY_NAME[metric].selectors) or "none"
-            raise CallerError(f"{metric}: got selectors {', '.join(where)}; allowed: {allowed}")
-        chosen = self._shape.resolve(where)
-        if not self._is_kept(metric, chosen):
-            raise CallerError(f"{metric}: times of principal {where['principal']!r} were not asked for before the run")
-        return Reading(self._run, self._tracker, chosen)
-
-    def _is_kept(self, metric: str, chosen: Chosen) -> bool:
-        if "principal" not in chosen or not metric.startswith(_TIMED):
-            return True
-        return self._run.groups.knows(chosen["principal"])
-
-    def _labelled(self, where: Where) -> tuple[dict[str, str], Reading]:
-        """Return the labels in their canonical order, and the reading."""
-        labels: dict[str, str] = {selector: where[selector] for selector in SELECTORS if selector in where}
-        return labels, Reading(self._run, self._tracker, self._shape.resolve(where))
-
-    def _single_selections(self) -> Iterator[Where]:
-        for cls in self._shape.classes:
-            yield {"class": cls}
-        arrivals, _ = self._run.admissions_by_principal()
-        largest = np.argsort(-arrivals, kind="stable")[:PRINCIPALS_LISTED_MAX]
-        for principal in sorted(largest.tolist()):
-            yield {"principal": self._shape.principals[principal]}
-        for provider in self._shape.providers:
-            yield {"provider": provider}
-        for phase in self._shape.names("phase"):
-            yield {"phase": phase}
-
-
-def _observation(metric: Metric, labels: dict[str, str], value: int | str) -> Observation:
-    return {"metric": metric.name, "labels": labels, "value": value, "unit": metric.unit, "n": 1, "half_width": None}
+"""How each metric is computed; exact, in its own unit but for times, which are in nanoseconds."""
 
 
 def _check_registry() -> None:
     """Refuse to load if this module and the registry disagree on what is measured."""
-    undefined = {metric.name for metric in METRICS if not metric.host} ^ set(_DEFINITIONS)
+    undefined = {metric.name for metric in METRICS if not metric.host} ^ set(DEFINITIONS)
     if undefined:
         raise InvariantViolation(f"sim.metrics and sim.measure.metrics disagree on {', '.join(sorted(undefined))}")
 

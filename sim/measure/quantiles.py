@@ -246,8 +246,8 @@ class SampleStore:
     def select(self, mask: Mask) -> Samples:
         """Return the values of the cells for which ``mask``, of shape ``(cells,)``, is true."""
         if self._binned is None:
-            parts = [values[mask[cells]] for cells, values in self._blocks]
-            return SortedSamples(np.concatenate(parts) if parts else np.empty(0, np.int64))
+            cells, values = self._joined()
+            return SortedSamples(values[mask[cells]])
         keys, counts = self._binned.counts()
         cells, indices = self._packing.unpack(keys)
         chosen = mask[cells]
@@ -262,6 +262,14 @@ class SampleStore:
             int(self._minima[mask].min()),
             int(self._maxima[mask].max()),
         )
+
+    def _joined(self) -> tuple[Ints, Ints]:
+        """Return all exact values, and keep them as one block from now on."""
+        if len(self._blocks) != 1:
+            empty = np.empty(0, np.int64)
+            cells, values = zip(*self._blocks, strict=True) if self._blocks else ((empty,), (empty,))
+            self._blocks = [(np.concatenate(cells), np.concatenate(values))]
+        return self._blocks[0]
 
     def _fold(self, binned: Tally, cells: Ints, values: Ints) -> None:
         binned.add(self._packing.pack(cells, bin_of(values)))

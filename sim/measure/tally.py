@@ -34,10 +34,10 @@ class Packing:
             raise InvariantViolation(f"columns of {sizes} values do not fit one 62-bit key")
         self._sizes = sizes
 
-    def pack(self, *columns: Ints) -> Ints:
-        """Return one key a row."""
-        key = columns[0].copy()
-        for size, column in zip(self._sizes[1:], columns[1:], strict=True):
+    def pack(self, first: Ints, *columns: Ints | int) -> Ints:
+        """Return one key a row; an integer stands for a column of it."""
+        key = first.copy()
+        for size, column in zip(self._sizes[1:], columns, strict=True):
             key *= size
             key += column
         return key

@@ -1,0 +1,326 @@
+"""Checks that every run makes on itself. A breach makes the run INVALID: its numbers are not to be believed.
+
+Owns the identities that hold for any correct controller and any correct world: requests conserved, Little's law,
+envelopes of token buckets, limits, permits, order of times. It must not know how decisions were made, and reads all
+rows, warm-up and drain included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypedDict
+
+import numpy as np
+
+from sim.measure.envelope import Envelope
+from sim.measure.levels import LevelTracker, Scope
+from sim.measure.quantiles import Mask
+from sim.measure.shape import RunShape
+from sim.measure.tally import Ints
+from sim.trace import (
+    AttemptCol,
+    AttemptOutcome,
+    Consumer,
+    LevelCol,
+    LevelKind,
+    RequestCol,
+    RequestOutcome,
+    Rows,
+    RunEnd,
+)
+from tollgate.core.units import ms_text
+from tollgate.decision.limits import AdmissionLimits
+
+LevelFigure = Callable[[Scope, LevelKind], Ints]
+
+SHOWN_MAX: Final = 3
+"""Breaches a detail spells out; the rest are counted."""
+
+
+class CheckResult(TypedDict):
+    """One check as records carry it."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class _ScopeLimits(NamedTuple):
+    """One scope's members and their limits, in the order of the level tracker."""
+
+    scope: Scope
+    names: tuple[str, ...]
+    limits: tuple[AdmissionLimits, ...]
+
+
+class OrdinalLedger:
+    """Whether every ordinal from 0 came exactly once. Memory follows how far out of order they come."""
+
+    __slots__ = ("_ahead", "front", "repeated")
+
+    def __init__(self) -> None:
+        """Expect ordinal 0 first."""
+        self._ahead: Ints = np.empty(0, np.int64)
+        self.front = 0
+        """Every ordinal below this one has come."""
+        self.repeated = 0
+        """How often one came again."""
+
+    @property
+    def gaps(self) -> int:
+        """Ordinals that are missing below the highest one."""
+        return int(self._ahead[-1]) - self.front + 1 - len(self._ahead) if len(self._ahead) else 0
+
+    def add(self, ordinals: Ints) -> None:
+        """Take ordinals in any order."""
+        waiting = np.sort(np.concatenate([self._ahead, ordinals]))
+        fresh = np.diff(waiting, prepend=-1) > 0
+        fresh &= waiting >= self.front
+        self.repeated += len(waiting) - int(fresh.sum())
+        waiting = waiting[fresh]
+        in_place = waiting == self.front + np.arange(len(waiting))
+        reached = len(waiting) if in_place.all() else int(np.argmin(in_place))
+        self.front += reached
+        self._ahead = waiting[reached:]
+
+
+class Checks(Consumer):
+    """A consumer that gathers what the checks compare; it needs the run's level tracker beside it."""
+
+    def __init__(self, shape: RunShape, tracker: LevelTracker) -> None:
+        """Gather nothing yet; ``tracker`` has to follow the same trace."""
+        self._shape = shape
+        self._tracker = tracker
+        profile = shape.profile
+        self._scopes = (
+            _ScopeLimits((), ("workspace",), (profile.workspace,)),
+            _ScopeLimits(("provider",), shape.providers, tuple(profile.providers[name] for name in shape.providers)),
+            _ScopeLimits(
+                ("principal",), shape.principals, tuple(profile.principals[name] for name in shape.principals)
+            ),
+        )
+        self._envelopes = [
+            (scope, kind, Envelope(buckets))
+            for scope in self._scopes
+            for kind, buckets in (
+                ("requests", [limits.request_rate for limits in scope.limits]),
+                ("tokens", [limits.token_rate for limits in scope.limits]),
+            )
+            if any(bucket is not None for bucket in buckets)
+        ]
+        self._ledger = OrdinalLedger()
+        self._settled = [0] * len(RequestOutcome)
+        self._attempts_told = 0
+        self._admissions_told = 0
+        self._attempt_rows = 0
+        self._admitted_rows = 0
+        providers = len(shape.providers)
+        self._stay = {kind: [0] * providers for kind in LevelKind}
+        self._enters = dict.fromkeys(LevelKind, 0)
+        self._disorder: dict[str, int] = {}
+        self._last_level_ns = 0
+        self._last_ns = 0
+        self._end = RunEnd(0, 0, (), ())
+
+    # ------------------------------------------------------------------------------------------------------- consumer
+
+    def levels(self, rows: Rows) -> None:
+        """Take level rows."""
+        at, delta, kind = rows[:, LevelCol.AT], rows[:, LevelCol.DELTA], rows[:, LevelCol.KIND]
+        self._count("level rows before their predecessor", np.diff(at, prepend=self._last_level_ns) < 0)
+        self._last_level_ns = int(at[-1])
+        self._saw(at)
+        entered = delta > 0
+        admitted = entered & (kind == LevelKind.ACTIVE)
+        self._enters[LevelKind.ACTIVE] += int(admitted.sum())
+        self._enters[LevelKind.QUEUE] += int(entered.sum()) - int(admitted.sum())
+        if self._envelopes:
+            draws = rows[admitted]
+            at, units = draws[:, LevelCol.AT], draws[:, LevelCol.TOKENS]
+            for scope, counted, envelope in self._envelopes:
+                envelope.add(_members(scope.scope, draws), at, units if counted == "tokens" else np.ones_like(units))
+
+    def attempts(self, rows: Rows) -> None:
+        """Take attempt rows."""
+        requested, decided, ended = (
+            rows[:, column] for column in (AttemptCol.REQUESTED, AttemptCol.DECIDED, AttemptCol.ENDED)
+        )
+        outcome, provider = rows[:, AttemptCol.OUTCOME], rows[:, AttemptCol.PROVIDER]
+        refused = (outcome == AttemptOutcome.SHED) | (outcome == AttemptOutcome.CANCELLED)
+        wait, service = decided - requested, ended - decided
+        self._count("attempts decided before they were requested", wait < 0)
+        self._count("attempts ended before they were decided", service < 0)
+        self._count("refused attempts that went on", refused & (service > 0))
+        self._count("attempts eligible for longer than they waited", rows[:, AttemptCol.ELIGIBLE_WAIT] > wait)
+        self._saw(ended)
+        self._attempt_rows += len(rows)
+        self._admitted_rows += len(rows) - int(refused.sum())
+        for index in range(len(self._shape.providers)):
+            here = provider == index
+            self._stay[LevelKind.QUEUE][index] += exact_sum(wait[here])
+            self._stay[LevelKind.ACTIVE][index] += exact_sum(service[here])
+
+    def requests(self, rows: Rows) -> None:
+        """Take request rows."""
+        intended, settled = rows[:, RequestCol.INTENDED], rows[:, RequestCol.SETTLED]
+        attempts, admissions = rows[:, RequestCol.ATTEMPTS], rows[:, RequestCol.ADMISSIONS]
+        self._count("requests settled before they were made", settled < intended)
+        self._count("requests with more admissions than attempts", admissions > attempts)
+        self._saw(settled)
+        self._ledger.add(rows[:, RequestCol.ORDINAL])
+        by_outcome = np.bincount(rows[:, RequestCol.OUTCOME], minlength=len(RequestOutcome))
+        self._settled = [total + more for total, more in zip(self._settled, by_outcome.tolist(), strict=True)]
+        self._attempts_told += int(attempts.sum())
+        self._admissions_told += int(admissions.sum())
+
+    def close(self, end: RunEnd) -> None:
+        """Take the end of the run."""
+        self._end = end
+
+    # -------------------------------------------------------------------------------------------------------- results
+
+    def results(self) -> list[CheckResult]:
+        """Return every check, in a fixed order; call it once the trace is closed."""
+        return [
+            self._requests_conserved(),
+            self._attempts_conserved(),
+            self._little("little-queue", LevelKind.QUEUE),
+            self._little("little-pool", LevelKind.ACTIVE),
+            self._bucket_envelope(),
+            self._within_limits(),
+            self._never_negative(),
+            self._nothing_leaked(),
+            self._times_in_order(),
+        ]
+
+    @property
+    def _in_flight(self) -> int:
+        return self._settled[RequestOutcome.IN_FLIGHT]
+
+    def _requests_conserved(self) -> CheckResult:
+        outcomes = " + ".join(
+            f"{count} {outcome.name.lower().replace('_', ' ')}"
+            for outcome, count in zip(RequestOutcome, self._settled, strict=True)
+        )
+        breaches = []
+        if sum(self._settled) != self._end.arrivals:
+            breaches.append(f"they add up to {sum(self._settled)}")
+        if self._ledger.repeated:
+            breaches.append(f"{self._ledger.repeated} requests settled more than once")
+        if self._ledger.gaps or self._ledger.front != self._end.arrivals:
+            breaches.append(f"of the ordinals only those below {self._ledger.front} are complete")
+        return _result("requests-conserved", f"{self._end.arrivals} arrivals = {outcomes}", breaches)
+
+    def _attempts_conserved(self) -> CheckResult:
+        """Compare rows of attempts with what their requests tell; the unsettled may each have one under way."""
+        breaches = []
+        for what, told, rows in (
+            ("attempts", self._attempts_told, self._attempt_rows),
+            ("admissions", self._admissions_told, self._admitted_rows),
+        ):
+            if not 0 <= told - rows <= self._in_flight:
+                breaches.append(f"requests tell of {told} {what}, there are rows of {rows}")
+        if self._enters[LevelKind.ACTIVE] - self._admitted_rows not in range(self._in_flight + 1):
+            breaches.append(f"{self._enters[LevelKind.ACTIVE]} permits were given out")
+        return _result("attempts-conserved", f"{self._attempt_rows} attempts, {self._admitted_rows} admitted", breaches)
+
+    def _little(self, name: str, kind: LevelKind) -> CheckResult:
+        """Compare the time integral of a level with the sum of the stays; the unsettled are in the first only."""
+        breaches = []
+        pairs = [
+            (f"provider {provider}", self._tracker.integral(("provider",), kind, index), self._stay[kind][index])
+            for index, provider in enumerate(self._shape.providers)
+        ]
+        whole = ("all", self._tracker.integral((), kind, 0), sum(self._stay[kind]))
+        for where, area, stays in (whole, *pairs):
+            if area < stays or (area > stays and not self._in_flight):
+                breaches.append(f"{where}: level x time {ms_text(area)} ms, stays {ms_text(stays)} ms")
+        return _result(name, f"level x time = sum of stays = {ms_text(whole[1])} ms", breaches)
+
+    def _bucket_envelope(self) -> CheckResult:
+        breaches = []
+        for scope, counted, envelope in self._envelopes:
+            if envelope.worst is not None:
+                member, at_ns, excess = envelope.worst
+                breaches.append(f"{scope.names[member]}: {excess} {counted} too many at {ms_text(at_ns)} ms")
+        detail = f"any window of {len(self._envelopes)} kinds of bucket is within burst + rate x length"
+        return _result("bucket-envelope", detail, breaches)
+
+    def _within_limits(self) -> CheckResult:
+        breaches = []
+        compared = 0
+        for scope in self._scopes:
+            for kind, limit_of, word in (
+                (LevelKind.ACTIVE, [limits.concurrency for limits in scope.limits], "in flight"),
+                (LevelKind.QUEUE, [limits.max_queue_length for limits in scope.limits], "waiting"),
+            ):
+                peaks = self._tracker.peaks(scope.scope, kind).tolist()
+                for name, peak, limit in zip(scope.names, peaks, limit_of, strict=True):
+                    compared += limit is not None
+                    if limit is not None and peak > limit:
+                        breaches.append(f"{name}: {peak} {word}, limit {limit}")
+        return _result("within-limits", f"{compared} limits on calls in flight and requests waiting", breaches)
+
+    def _never_negative(self) -> CheckResult:
+        breaches = [
+            f"{name}: {kind.name.lower()} fell to {low}"
+            for name, kind, low in self._members_with(self._tracker.lowest)
+            if low < 0
+        ]
+        return _result("levels-never-negative", "no level fell below 0", breaches)
+
+    def _nothing_leaked(self) -> CheckResult:
+        """Every permit and every place in the queue was given back; the unsettled may hold one each."""
+        left = sum(int(self._tracker.final((), kind)[0]) for kind in LevelKind)
+        breaches = []
+        if not 0 <= left <= self._in_flight:
+            breaches.append(f"{left} places still taken at the end")
+        if not self._in_flight:
+            breaches += [
+                f"{name}: {kind.name.lower()} ended at {last}"
+                for name, kind, last in self._members_with(self._tracker.final)
+                if last
+            ]
+        given = self._enters[LevelKind.ACTIVE], self._enters[LevelKind.QUEUE]
+        return _result("nothing-leaked", f"{given[0]} permits and {given[1]} places in queue, all given back", breaches)
+
+    def _times_in_order(self) -> CheckResult:
+        breaches = [f"{count} {what}" for what, count in self._disorder.items()]
+        if self._last_ns > self._end.at_ns:
+            breaches.append(f"a row at {ms_text(self._last_ns)} ms, after the end at {ms_text(self._end.at_ns)} ms")
+        return _result("times-in-order", "requested <= decided <= ended, intended <= settled <= end", breaches)
+
+    # ---------------------------------------------------------------------------------------------------------- parts
+
+    def _members_with(self, figure: LevelFigure) -> Iterator[tuple[str, LevelKind, int]]:
+        """Yield each member of each scope with one figure of each of its levels."""
+        for scope in self._scopes:
+            for kind in LevelKind:
+                for name, value in zip(scope.names, figure(scope.scope, kind).tolist(), strict=True):
+                    yield name, kind, value
+
+    def _count(self, what: str, breached: Mask) -> None:
+        count = int(np.count_nonzero(breached))
+        if count:
+            self._disorder[what] = self._disorder.get(what, 0) + count
+
+    def _saw(self, at: Ints) -> None:
+        self._last_ns = max(self._last_ns, int(at.max()))
+
+
+def exact_sum(values: Ints) -> int:
+    """Return the exact sum of integers of which each, but maybe not the sum, fits 64 bits."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _members(scope: Scope, rows: Rows) -> Ints:
+    if not scope:
+        return np.zeros(len(rows), np.int64)
+    return rows[:, LevelCol.PROVIDER if scope == ("provider",) else LevelCol.PRINCIPAL]
+
+
+def _result(name: str, detail: str, breaches: list[str]) -> CheckResult:
+    if not breaches:
+        return {"name": name, "ok": True, "detail": detail}
+    rest = f"; and {len(breaches) - SHOWN_MAX} more" if len(breaches) > SHOWN_MAX else ""
+    return {"name": name, "ok": False, "detail": "; ".join(breaches[:SHOWN_MAX]) + rest}

@@ -1,0 +1,55 @@
+"""Everything that reads one run's trace, put together once.
+
+Owns which consumers a run needs and their order. It must not know what writes the trace or where results go.
+"""
+
+from __future__ import annotations
+
+from sim.manifest.model import Manifest
+from sim.measure.checks import CheckResult, Checks
+from sim.measure.observe import Measure, Observation
+from sim.measure.outcomes import Outcomes
+from sim.measure.recorder import SeriesRecorder
+from sim.measure.series import SeriesView
+from sim.measure.shape import RunShape
+from sim.measure.slowest import Slowest, SlowRequest
+from sim.textformats import TextOut
+from sim.trace import Consumer
+
+
+class Instruments:
+    """Measurement, self-checks, series, outcomes and slowest requests of one run."""
+
+    def __init__(self, manifest: Manifest, outcomes_out: TextOut | None = None) -> None:
+        """Prepare for a run of ``manifest``; the outcome lines are copied to ``outcomes_out`` if it is given."""
+        shape = RunShape.of(manifest)
+        self.measure = Measure(shape, ((gate.metric, gate.where) for gate in manifest.gates))
+        self._checks = Checks(shape, self.measure.tracker)
+        self._series = SeriesRecorder(shape)
+        self._outcomes = Outcomes(outcomes_out)
+        self._slowest = Slowest(shape)
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """What to hand the trace to."""
+        return *self.measure.consumers, self._checks, self._series, self._outcomes, self._slowest
+
+    def observations(self) -> list[Observation]:
+        """Return what was measured."""
+        return self.measure.observations()
+
+    def checks(self) -> list[CheckResult]:
+        """Return the self-checks; a breach makes the run INVALID."""
+        return self._checks.results()
+
+    def series(self) -> SeriesView:
+        """Return the time series, histograms and bands for figures."""
+        return self._series.view(self.measure.histograms())
+
+    def slowest(self) -> list[SlowRequest]:
+        """Return the slowest requests and what held them."""
+        return self._slowest.worst()
+
+    def outcomes_sha256(self) -> str:
+        """Return the digest of all outcome lines, hex."""
+        return self._outcomes.hexdigest()
