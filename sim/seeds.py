@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -35,15 +36,20 @@ def name_words(name: str) -> tuple[int, ...]:
     return struct.unpack(">8I", hashlib.sha256(name.encode()).digest())
 
 
-def stream(seed: int, name: str, *, replication: int = 0) -> Philox:
-    """Return the generator of one named stream, at its beginning.
+def words(seed: int, name: str, *, replication: int = 0) -> Callable[[int], Words]:
+    """Return one named stream at its beginning: a function that takes its next words, as many as it is asked for.
 
     Args:
         seed: The manifest's seed, not negative.
         name: The stream's name, such as ``noisy/arrivals``.
         replication: Number of the run, from 0.
     """
-    return Philox(SeedSequence(seed, spawn_key=(replication, *name_words(name))))
+    generator = Philox(SeedSequence(seed, spawn_key=(replication, *name_words(name))))
+
+    def take(count: int) -> Words:
+        return np.asarray(generator.random_raw(count), dtype=np.uint64)
+
+    return take
 
 
 def replication_seed(seed: int, replication: int) -> int:
@@ -71,9 +77,9 @@ def derived_word(word: int, k: int) -> int:
     return z ^ (z >> 31)
 
 
-def derived_words(words: Words, k: int) -> Words:
-    """Return ``derived_word(word, k)`` of every word, shape ``(n,)``."""
-    z = words + np.uint64((k + 1) * GOLDEN & MASK)
+def derived_words(first: Words, k: int) -> Words:
+    """Return ``derived_word(word, k)`` of every word of ``first``, shape ``(n,)``."""
+    z = first + np.uint64((k + 1) * GOLDEN & MASK)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(FACTOR_1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(FACTOR_2)
     return z ^ (z >> np.uint64(31))

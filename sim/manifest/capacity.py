@@ -103,7 +103,7 @@ TokenPart = Annotated[
     | Annotated[UniformTokens, Tag("uniform")],
     Discriminator(_kind_or_bare),
 ]
-MixturePart = Annotated[tuple[Probability, TokenPart], Field(strict=False)]
+MixturePart = Annotated[tuple[PositiveNumber, TokenPart], Field(strict=False)]
 
 
 class MixtureTokens(Block):
@@ -111,7 +111,7 @@ class MixtureTokens(Block):
 
     kind: Literal["mixture"]
     of: Annotated[list[MixturePart], Field(min_length=1)] = Field(
-        description="Pairs [weight, part]; a part is a number of tokens, constant or uniform. The weights are exact and sum to 1."
+        description="Pairs [weight, part]; a part is a number, constant or uniform. Weights are exact and sum to 1."
     )
 
     @field_validator("of")

@@ -1,7 +1,8 @@
 """The one internal model that every manifest schema maps onto.
 
-Its values are frozen and plain: integer nanoseconds and exact fractions. This module owns the shape of what a run is told. It must not know files, schemas or pydantic, and it draws nothing: how
-a distribution is sampled belongs to ``sim.workload``, how a client behaves to ``sim.world``.
+Its values are frozen and plain: integer nanoseconds and exact fractions. This module owns the shape of what a run is
+told. It must not know files, schemas or pydantic, and it draws nothing: how a distribution is sampled belongs to
+``sim.workload``, how a client behaves to ``sim.world``.
 """
 
 from __future__ import annotations

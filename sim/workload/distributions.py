@@ -9,7 +9,8 @@ before. This module must not know streams or seeds.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from itertools import accumulate
+from math import floor
 from typing import Final
 
 import numpy as np
@@ -82,17 +83,18 @@ def below(words: Words, bound: int) -> Integers:
     bound_high, bound_low = np.uint64(bound >> 32), np.uint64(bound & 0xFFFFFFFF)
     middle = high * bound_low + (low * bound_low >> _HALF)
     carry = low * bound_high + (middle & _LOW)
-    return (high * bound_high + (middle >> _HALF) + (carry >> _HALF)).astype(np.int64)
+    found: Integers = (high * bound_high + (middle >> _HALF) + (carry >> _HALF)).astype(np.int64)
+    return found
 
 
 def happens(words: Words, probability: Fraction) -> NDArray[np.bool_]:
     """Return for each word whether an event of this probability happens, shape ``(n,)``.
 
-    It happens if the word over 2^64 is below the probability; 0 never does and 1 always.
+    It happens if the word over 2^64 is below the probability: 0 never does, 1 always, none is off by more than 2^-64.
     """
-    if probability >= 1:
+    if probability == 1:
         return np.ones(len(words), dtype=np.bool_)
-    return words < np.uint64(ceil(probability * WORD_VALUES))
+    return words < np.uint64(floor(probability * WORD_VALUES))
 
 
 def choose(words: Words, weights: list[Fraction]) -> Integers:
@@ -100,19 +102,16 @@ def choose(words: Words, weights: list[Fraction]) -> Integers:
 
     Args:
         words: Raw words, shape ``(n,)``.
-        weights: Exact weights that sum to 1.
+        weights: Exact weights above 0 that sum to 1.
     """
-    cumulative = Fraction(0)
-    edges = []
-    for weight in weights[:-1]:
-        cumulative += weight
-        # An edge at 2^64 itself, where only weights of zero follow, is one past the last word: all words lie before it.
-        edges.append(min(ceil(cumulative * WORD_VALUES), WORD_VALUES - 1))
-    return np.searchsorted(np.array(edges, dtype=np.uint64), words, side="right").astype(np.int64)
+    cumulative = accumulate(weights[:-1])
+    edges = [floor(share * WORD_VALUES) for share in cumulative]
+    found: Integers = np.searchsorted(np.array(edges, dtype=np.uint64), words, side="right").astype(np.int64)
+    return found
 
 
 def unit_exponentials(words: Words) -> Integers:
-    """Return exponential draws of mean 1 as integers in steps of ``2^-UNIT_BITS``, rounded to the nearest, shape ``(n,)``.
+    """Return exponential draws of mean 1, rounded to integers in steps of ``2^-UNIT_BITS``, shape ``(n,)``.
 
     The leading 53 bits of a word, plus one, over 2^53 are u in (0, 1]; the draw is -log u.
     """
