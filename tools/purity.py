@@ -203,7 +203,7 @@ class _Visitor(ast.NodeVisitor):
             self.generic_visit(generator)
 
     def _visit_scope(self, node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        for child in ast.walk(node):
+        for child in _own_nodes(node):
             for target in self._targets_bound_to_sets(child):
                 if isinstance(target, ast.Name):
                     self._set_names[-1].add(target.id)
@@ -265,6 +265,14 @@ class _Visitor(ast.NodeVisitor):
         line: int = getattr(node, "lineno", 1)
         column: int = getattr(node, "col_offset", 0) + 1
         self.findings.append(Finding(self._path, line, column, message))
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a scope but not in the functions and classes inside it: those have names of their own."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child
+            yield from _own_nodes(child)
 
 
 def _is_below(path: PurePath, roots: tuple[str, ...]) -> bool:
