@@ -26,11 +26,6 @@ from tollgate.core.deny import DenyReason
 from tollgate.core.errors import ConfigError, InvariantViolation
 from tollgate.core.units import NS_PER_MS
 
-LONGEST_DRAIN_MS: Final = 3_600_000
-"""Where the drain ends although requests still wait: the reference would go on for ever once two requests block each
-other and nothing limits their wait (Q3). An hour is far beyond every wait limit in use."""
-
-
 _TOLD: Final[dict[AttemptOutcome, Outcome]] = {
     AttemptOutcome.COMPLETED: SUCCESS,
     AttemptOutcome.FAILED: FAILURE,
@@ -108,8 +103,7 @@ class _Harness:
         self._drain()
         for caller in self._unsettled.values():
             self._observer.left_waiting(caller, self._time.now)
-        controller = self._controller
-        return self._observer.result(self._time.now, controller.changes, controller.pumps, controller.judged)
+        return self._observer.result(self._controller, self._time.now)
 
     def _arrivals(self) -> Iterator[Caller]:
         ends = [phase.end_ns for phase in self._manifest.phases]
@@ -142,9 +136,13 @@ class _Harness:
                 ordinal += 1
 
     def _drain(self) -> None:
-        """Advance in whole steps, at least one, until everything is settled."""
+        """Advance in whole steps, at least one, until everything is settled.
+
+        The reference has no other end: two requests that block each other for good (Q3) would keep it going for ever
+        where nothing limits their wait. Here the manifest's drain ends it, and they are counted as unsettled.
+        """
         step = max(1, self._model.service_max_ms + self._model.backoff_ms)
-        last = self._time.now + LONGEST_DRAIN_MS
+        last = self._time.now + self._manifest.drain_ns // NS_PER_MS
         self._advance(self._time.now + step)
         while self._unsettled and self._time.now < last:
             self._advance(self._time.now + step)

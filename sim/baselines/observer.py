@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sim.baselines.breakers import BreakerChange
+from sim.baselines.reference import Controller
 from sim.baselines.state import Ask
 from sim.manifest.model import Manifest
 from sim.textformats import LineDigest, OutcomeDigest, TextOut, arrival_line, outcome_line
@@ -114,6 +115,7 @@ class ReferenceResult:
         observations: By the reference's names.
         by_principal: Tallies in the order of the manifest.
         changes: Every breaker change, in order.
+        history: Those the controller remembers at the end.
         arrivals_sha256: Of the arrivals text, hex.
         outcomes_sha256: Of the outcomes text without its last column, hex.
         outcomes_with_reason_sha256: Of the outcomes text, hex.
@@ -125,6 +127,7 @@ class ReferenceResult:
     observations: Observations
     by_principal: dict[str, PrincipalTally]
     changes: tuple[BreakerChange, ...]
+    history: tuple[BreakerChange, ...]
     arrivals_sha256: str
     outcomes_sha256: str
     outcomes_with_reason_sha256: str
@@ -234,10 +237,10 @@ class Observer:
 
     # ---------------------------------------------------------------------------------------------------------- results
 
-    def result(self, end_ms: int, changes: list[tuple[BreakerChange, int]], pumps: int, judged: int) -> ReferenceResult:
+    def result(self, controller: Controller, end_ms: int) -> ReferenceResult:
         """Close the trace and return what was observed."""
         index = {provider: place for place, provider in enumerate(self._providers)}
-        for change, ordinal in changes:
+        for change, ordinal in controller.changes:
             self._trace.transitions.append(
                 (
                     index[change.provider],
@@ -269,13 +272,14 @@ class Observer:
                 "virtualDurationMs": max(1, end_ms),
             },
             by_principal={info.name: tally for info, tally in zip(self._principals, self._tallies, strict=True)},
-            changes=tuple(change for change, _ in changes),
+            changes=tuple(change for change, _ in controller.changes),
+            history=tuple(controller.history),
             arrivals_sha256=self._arrivals.hexdigest(),
             outcomes_sha256=self._outcomes.without_reason,
             outcomes_with_reason_sha256=self._outcomes.with_reason,
             end_ms=end_ms,
-            pumps=pumps,
-            judged=judged,
+            pumps=controller.pumps,
+            judged=controller.judged,
         )
 
     def _total(self, field: str) -> int:
