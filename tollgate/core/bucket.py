@@ -194,7 +194,7 @@ def first_short(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     for index, bucket in enumerate(buckets):
         x = now_ns * bucket.gain
         full = bucket.full
-        if full < x:
+        if full < x:  # noqa: PLR1730
             full = x
         if full - x + n * bucket.grain > bucket.cap:
             return index
@@ -204,18 +204,23 @@ def first_short(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
 def take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> None:
     """Take ``n`` units from each of several buckets that are known to hold them.
 
+    Args:
+        buckets: Distinct buckets, each of which :meth:`TokenBucket.fits` the amount at this instant.
+        n: Units, 0 or more.
+        now_ns: The instant.
+
     Raises:
-        CallerError: If ``n`` is negative; a bucket before the first has then not changed either.
+        CallerError: If ``n`` is negative; nothing has changed.
         InvariantViolation: If a bucket lacks them, or is listed twice and cannot pay twice.
     """
     for bucket in buckets:
         x = now_ns * bucket.gain
         full = bucket.full
-        if full < x:
+        if full < x:  # noqa: PLR1730
             full = x
         after = full + n * bucket.grain
         if after - x > bucket.cap or after < full:
-            bucket.take(n, now_ns)
+            bucket.take(n, now_ns)  # raises, saying which and why
         bucket.full = after
 
 

@@ -22,7 +22,7 @@ values = st.recursive(
     max_leaves=12,
 )
 # Pieces of JSON, good and bad, out of which broken documents are put together.
-tokens = '[ ] { } " \\ , : 1 - 0 .5 e9 e999 NaN true \ud83d \\ud800 k'.split()
+tokens = ["[", "]", "{", "}", '"', "\\", ",", ":", "1", "-", "0", ".5", "e9", "e999", "NaN", "\ud83d", "\\ud800", "k"]
 
 checked = settings(max_examples=150, deadline=None, database=None, derandomize=True)
 hunted = settings(checked, max_examples=400, phases=[Phase.generate])
