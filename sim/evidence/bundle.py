@@ -2,7 +2,7 @@
 
 Owns what a bundle holds, its name, and writing it so that a reader sees a whole bundle or none: staged beside its
 place, flushed, renamed, never written over. It must not know how a record is made of a run (``sim.evidence.build``) or
-judged again (``sim.evidence.verify``).
+judged again (``sim.evidence.verification``).
 
 A bundle is named ``<name>-<12 hex digits>`` after the record's *identity*, the digest of everything but the host's
 figures: the same manifest, seed and code write one bundle however often they run, while a change of any of them, or of

@@ -1,7 +1,7 @@
 """Checks a parsed JSON value against type annotations: closed keys, exact types, stated ranges.
 
 Owns the reading of annotations built from ``TypedDict``, ``list``, ``dict``, ``Literal``, unions, ``Annotated`` and the
-scalars of JSON but floats. It must not know what any value means.
+scalars of JSON. It must not know what any value means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.gates.rows import TEXT_MAX
 from tollgate.core.errors import EvidenceError, nearest, shown
 from tollgate.core.units import MAX_SAFE_INTEGER
 
-_SCALARS = {str: "a text", bool: "true or false", NoneType: "null"}
+_SCALARS = {str: "a text", bool: "true or false", float: "a number", NoneType: "null"}
 
 
 class _Rule(Protocol):

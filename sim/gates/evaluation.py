@@ -147,12 +147,11 @@ def overall(results: Sequence[GateResult]) -> Overall:
 def _evaluate_one(gate: Gate, numbers: _Numbers, fault: Basis | None) -> GateResult:
     scope = frozenset(gate.where.items())
     rows = numbers.get((gate.metric, scope), [])
-    value = rows[0]["value"] if len(rows) == 1 else None
-    if value is None:
-        return GateResult(gate, None, None, Verdict.INVALID, fault or Basis.MISSING)
-    observed = _number(value)
+    observed = _value_of(rows)
     if observed is None:
-        return GateResult(gate, None, None, Verdict.INVALID, fault or Basis.UNREADABLE)
+        absent = Basis.UNREADABLE if len(rows) == 1 else Basis.MISSING
+        return GateResult(gate, None, None, Verdict.INVALID, fault or absent)
+    value = rows[0]["value"]
     if fault is None and gate.metric != "arrivals" and _value_of(numbers.get(("arrivals", scope), [])) == 0:
         fault = Basis.NO_ARRIVALS  # a ratio over nothing is 1 by convention, and would pass
     verdict, basis = (Verdict.INVALID, fault) if fault else _judge(gate, rows[0], observed)

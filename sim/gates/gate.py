@@ -10,9 +10,9 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, Protocol, cast
+from typing import Final, Literal, Protocol
 
-from sim.gates.rows import GateRow, Labels, Operator
+from sim.gates.rows import GateRow, Operator
 from sim.metrics import BY_NAME
 from tollgate.core.units import decimal_text, fraction
 
@@ -91,7 +91,7 @@ class Gate:
 
     id: str
     metric: str
-    where: Labels
+    where: Mapping[str, str]
     op: Operator
     bound: str
     unit: str
@@ -112,7 +112,7 @@ class Gate:
         return cls(
             id=spec.id,
             metric=spec.metric,
-            where=cast("Labels", dict(spec.where)),
+            where=dict(spec.where),
             op=spec.op,
             bound=spec.bound,
             unit=spec.unit,

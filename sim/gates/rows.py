@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypedDict
 
+from sim.metrics import SELECTORS
+
 TEXT_MAX: Final = 4096
 """Longest text of a record, characters: above any name, path or sentence that a tool writes, and far below what could
 hurt a reader."""
@@ -49,18 +51,18 @@ Number = int | DecimalText
 """A stored number: an integer, or an exact decimal as text."""
 
 MetricName = Annotated[str, Pattern(r"[a-z0-9_.-]{1,128}", "the dotted name of a metric")]
-Selector = Literal["class", "principal", "provider", "phase"]
+Selector = Annotated[str, Pattern("|".join(SELECTORS), f"one of {', '.join(SELECTORS)}")]
 Labels = dict[Selector, str]
 Operator = Literal["<=", ">=", "<", ">"]
 VerdictName = Literal["PASS", "INCONCLUSIVE", "FAIL", "INVALID"]
 
 
 class ObservationRow(TypedDict):
-    """One measured number; ``value`` is null where nothing was measured, ``n`` counts what it rests on."""
+    """One measured number and how many things it rests on; what could not be measured has no row."""
 
     metric: MetricName
     labels: Labels
-    value: Number | None
+    value: Number
     unit: str
     n: Count
     half_width: DecimalText | None

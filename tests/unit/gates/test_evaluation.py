@@ -96,7 +96,7 @@ def test_several_replications_are_refused_by_name():
     ("rows", "basis"),
     [
         ([], Basis.MISSING),
-        ([seen("retry.amplification", None)], Basis.MISSING),
+        ([seen("retry.amplification", None)], Basis.UNREADABLE),
         ([seen("retry.amplification", "1.0"), seen("retry.amplification", "1.0")], Basis.MISSING),
         ([seen("retry.amplification", "1.0", phase="spike")], Basis.MISSING),
         ([seen("retry.amplification", "NaN")], Basis.UNREADABLE),
