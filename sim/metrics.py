@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tollgate.core.deny import DenyReason
+from tollgate.core.errors import ConfigError, nearest
 
 Unit = Literal["count", "ratio", "ms", "per_second", "mib"]
 Selector = Literal["class", "principal", "provider", "phase"]
@@ -85,8 +86,19 @@ LATER: Final = ("fairness.service_lag.max", "fairness.starvation.max", "recovery
 """Named by the contracts and not measured yet; a gate on one is refused by its name."""
 
 
-def unknown_metric(name: str) -> str:
-    """Say what is allowed in place of a metric that this version does not measure."""
-    if name in LATER:
-        return f"a metric of this version: {name} is not available yet"
-    return f"one of the {len(METRICS)} metrics of this version"
+def metric_named(name: str, path: str = "metric") -> Metric:
+    """Return the metric of a name.
+
+    Args:
+        name: A dotted name.
+        path: Key path to name in the error.
+
+    Raises:
+        ConfigError: If this version measures no such metric, with the nearest name it has.
+    """
+    metric = BY_NAME.get(name)
+    if metric is None and name in LATER:
+        raise ConfigError(path, name, f"a metric of this version: {name} is not available yet")
+    if metric is None:
+        raise ConfigError(path, name, f"one of the {len(METRICS)} metrics of this version", hint=nearest(name, BY_NAME))
+    return metric

@@ -1,16 +1,17 @@
-"""What every block of a manifest has in common: unknown keys are refused with the nearest known one."""
+"""What every block of a manifest has in common: a closed set of keys, read strictly, with complaints in our words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
+
+from sim.manifest.problems import Keys, complaint_about
 
 
 class Block(BaseModel):
-    """A mapping with a closed set of keys, read strictly: no value is converted into another type."""
+    """A mapping with a closed set of keys; no value is converted into another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -19,19 +20,16 @@ class Block(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, value: object) -> object:
-        if isinstance(value, Mapping):
-            known = cls.keys()
-            for key in value:
-                if key not in known:
-                    context = {"key": key, "known": known, "later": cls.later}
-                    raise PydanticCustomError("unknown_key", "unknown key", context)
+    def _remember(cls, value: object, info: ValidationInfo) -> object:
+        """Note which block reads which mapping, so that a complaint about an unknown key can name the known ones."""
+        if info.context is not None and isinstance(value, Mapping):
+            info.context.append((value, Keys(cls.keys(), cls.later)))
         return value
 
     @classmethod
-    def keys(cls) -> list[str]:
+    def keys(cls) -> tuple[str, ...]:
         """Return the keys as files spell them, in the order of the reference."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
+        return tuple(field.alias or name for name, field in cls.model_fields.items())
 
     def entries(self) -> dict[str, object]:
         """Return the values of this block by their keys."""
@@ -42,7 +40,10 @@ class Block(BaseModel):
         """Return the block that ``document`` holds.
 
         Raises:
-            pydantic.ValidationError: With every problem found; ``sim.manifest.problems.complain`` puts the first into
-            words.
+            ConfigError: For the problem that comes first in it, with a count of the others.
         """
-        return cls.model_validate(document)
+        blocks: list[tuple[Mapping[str, object], Keys]] = []
+        try:
+            return cls.model_validate(document, context=blocks)
+        except ValidationError as error:
+            raise complaint_about(document, error, blocks) from None

@@ -12,8 +12,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import cast
 
-from pydantic import ValidationError
-
 from sim.manifest import capacity as shape
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import input_file
@@ -37,9 +35,9 @@ from sim.manifest.model import (
     TraceReplay,
     Uniform,
 )
-from sim.manifest.problems import Said, complain
 from sim.manifest.scalars import exact_text
 from sim.manifest.source import Source, known, unique, windowed
+from sim.manifest.wording import NOTHING, Said, shown_value
 from tollgate.core.errors import ConfigError
 from tollgate.decision.limits import AdmissionLimits
 from tollgate.decision.profile import AdmissionProfile
@@ -51,11 +49,8 @@ def build_capacity(source: Source) -> Manifest:
     Raises:
         ConfigError: For the first problem in it.
     """
-    try:
-        block = shape.CapacityManifest.read(source.document)
-    except ValidationError as error:
-        raise complain(error, source.document) from None
-    template = AdmissionProfile.from_mapping(cast("Mapping[str, object]", source.document["profile"]))
+    block = shape.CapacityManifest.read(source.document)
+    template = _profile(source.document["profile"])
     streams_by_name = unique([stream.name for stream in block.streams], "streams", "name")
     providers = unique([provider.id for provider in block.providers], "providers", "id")
     for place, provider in enumerate(block.providers):
@@ -96,6 +91,13 @@ def build_capacity(source: Source) -> Manifest:
         window_ns=source.window_ns,
         overrides=source.overrides,
     )
+
+
+def _profile(block: object) -> AdmissionProfile:
+    try:
+        return AdmissionProfile.from_mapping(cast("Mapping[str, object]", block))
+    except ConfigError as error:
+        raise ConfigError(error.path, shown_value(error.got), error.allowed, hint=error.hint) from None
 
 
 def _index(names: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
@@ -189,7 +191,7 @@ def _stream(
     total = sum(weight for _, weight in targets)
     sized = isinstance(block.arrivals, shape.TraceArrivals) and block.arrivals.tokens_columns
     if block.work is None and not sized:
-        raise ConfigError(f"{path}.work", Said("nothing"), "tokens of a request: these arrivals bring no sizes")
+        raise ConfigError(f"{path}.work", NOTHING, "tokens of a request: these arrivals bring no sizes")
     return Stream(
         index=place,
         name=block.name,

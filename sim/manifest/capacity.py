@@ -25,7 +25,6 @@ from pydantic import (
 from sim.manifest.blocks import Block
 from sim.manifest.limits import ProfileBlock
 from sim.manifest.model import MAX_ATTEMPTS
-from sim.manifest.problems import shown_value
 from sim.manifest.scalars import (
     Amount,
     Digest,
@@ -41,6 +40,7 @@ from sim.manifest.scalars import (
     Seconds,
     complaint,
 )
+from sim.manifest.wording import shown_value
 from tollgate.core.units import MAX_SAFE_INTEGER
 
 SCHEMA: Final = "capacity-manifest/v1"

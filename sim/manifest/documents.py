@@ -18,6 +18,7 @@ from typing import Final, Literal, Protocol, cast
 
 import yaml
 
+from sim.manifest.wording import Said
 from tollgate.core.canonical import parse_json
 from tollgate.core.errors import ConfigError
 
@@ -58,9 +59,9 @@ def parse_document(data: bytes, form: Format) -> Value:
         ``line L, column C``.
     """
     if len(data) > MAX_BYTES:
-        raise ConfigError("", f"{len(data)} bytes", f"at most {MAX_BYTES} bytes")
+        raise ConfigError("", Said(f"{len(data)} bytes"), f"at most {MAX_BYTES} bytes")
     if not data.strip():
-        raise ConfigError("", "an empty file", "a mapping that starts with its schema")
+        raise _empty()
     return (
         parse_json(data, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH, decimals=True)
         if form == "json"
@@ -72,15 +73,15 @@ def _parse_yaml(data: bytes) -> Value:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigError("", f"byte {data[error.start]:#04x} at offset {error.start}", "UTF-8 text") from None
+        raise ConfigError("", Said(f"byte {data[error.start]:#04x} at offset {error.start}"), "UTF-8 text") from None
     if text.startswith("\ufeff"):
-        raise ConfigError("line 1, column 1", "a byte order mark", "UTF-8 text without one")
+        raise ConfigError("line 1, column 1", Said("a byte order mark"), "UTF-8 text without one")
     try:
         return _document(iter(yaml.parse(text, Loader=_LOADER)))
     except yaml.MarkedYAMLError as error:
-        raise ConfigError(_place(error.problem_mark), error.problem, "well-formed YAML") from None
+        raise ConfigError(_place(error.problem_mark), Said(error.problem), "well-formed YAML") from None
     except yaml.YAMLError as error:
-        raise ConfigError("", str(error).splitlines()[0], "well-formed YAML") from None
+        raise ConfigError("", Said(str(error).splitlines()[0]), "well-formed YAML") from None
 
 
 def _place(mark: _Mark | None) -> str:
@@ -93,7 +94,7 @@ def _document(events: Iterator[yaml.Event]) -> Value:
     open_nodes: list[_Node] = []
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent) and root:
-            raise ConfigError(_place(event.start_mark), "a second document", "one document a file")
+            raise ConfigError(_place(event.start_mark), Said("a second document"), "one document a file")
         if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             open_nodes.pop()
             continue
@@ -108,10 +109,12 @@ def _document(events: Iterator[yaml.Event]) -> Value:
                 continue
         else:
             if parent is not None and parent.wants_key:
-                raise ConfigError(_place(event.start_mark), "a list or mapping as a key", "keys that are texts")
+                raise ConfigError(_place(event.start_mark), Said("a list or mapping as a key"), "keys that are texts")
             if len(open_nodes) == MAX_DEPTH:
                 raise ConfigError(
-                    _place(event.start_mark), f"more than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels of nesting"
+                    _place(event.start_mark),
+                    Said(f"more than {MAX_DEPTH} levels"),
+                    f"at most {MAX_DEPTH} levels of nesting",
                 )
             value = {} if isinstance(event, yaml.MappingStartEvent) else []
         if parent is None:
@@ -120,7 +123,13 @@ def _document(events: Iterator[yaml.Event]) -> Value:
             parent.put(value)
         if not isinstance(event, yaml.ScalarEvent):
             open_nodes.append(_Node(value))
-    return root[0] if root else None
+    if not root:
+        raise _empty()
+    return root[0]
+
+
+def _empty() -> ConfigError:
+    return ConfigError("", Said("an empty file"), "a mapping that starts with its schema")
 
 
 class _Mark(Protocol):
@@ -145,7 +154,7 @@ class _Node:
         if not isinstance(key, str):
             raise ConfigError(_place(event.start_mark), event.value, "keys that are texts: put it in quotes")
         if key in cast("dict[str, Value]", self.content):
-            raise ConfigError(_place(event.start_mark), f"the key {key!r} for the second time", "each key once")
+            raise ConfigError(_place(event.start_mark), Said(f"the key {key!r} for the second time"), "each key once")
         self.key = key
 
     def put(self, value: Value) -> None:
@@ -160,15 +169,15 @@ def _refuse_sharing(event: yaml.NodeEvent) -> None:
     """Refuse what makes one piece of text stand for another."""
     if isinstance(event, yaml.AliasEvent):
         raise ConfigError(
-            _place(event.start_mark), f"the alias *{event.anchor}", "values written out: aliases are refused"
+            _place(event.start_mark), Said(f"the alias *{event.anchor}"), "values written out: aliases are refused"
         )
     if event.anchor is not None:
         raise ConfigError(
-            _place(event.start_mark), f"the anchor &{event.anchor}", "values written out: anchors are refused"
+            _place(event.start_mark), Said(f"the anchor &{event.anchor}"), "values written out: anchors are refused"
         )
     tag = getattr(event, "tag", None)
     if tag is not None and tag != "!":
-        raise ConfigError(_place(event.start_mark), f"the tag {tag}", "plain values: tags are refused")
+        raise ConfigError(_place(event.start_mark), Said(f"the tag {tag}"), "plain values: tags are refused")
 
 
 def _scalar(event: yaml.ScalarEvent) -> Value:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from sim.manifest.capacity import GateBlock
 from sim.manifest.model import GateSpec
-from sim.manifest.problems import Said
 from sim.manifest.scalars import exact_text
 from sim.manifest.source import known, unique
-from sim.metrics import BY_NAME, unknown_metric
-from tollgate.core.errors import ConfigError, nearest
+from sim.manifest.wording import NOTHING
+from sim.metrics import metric_named
+from tollgate.core.errors import ConfigError
 
 
 def gate_specs(blocks: Sequence[GateBlock], labels: Mapping[str, Mapping[str, int]]) -> tuple[GateSpec, ...]:
@@ -30,11 +30,7 @@ def gate_specs(blocks: Sequence[GateBlock], labels: Mapping[str, Mapping[str, in
 
 
 def _spec(block: GateBlock, path: str, labels: Mapping[str, Mapping[str, int]]) -> GateSpec:
-    metric = BY_NAME.get(block.metric)
-    if metric is None:
-        raise ConfigError(
-            f"{path}.metric", block.metric, unknown_metric(block.metric), hint=nearest(block.metric, BY_NAME)
-        )
+    metric = metric_named(block.metric, f"{path}.metric")
     if block.unit not in {None, metric.unit}:
         raise ConfigError(f"{path}.unit", block.unit, f"{metric.unit}, the unit of {metric.name}, or no unit")
     for selector, value in block.where.items():
@@ -43,9 +39,7 @@ def _spec(block: GateBlock, path: str, labels: Mapping[str, Mapping[str, int]]) 
             raise ConfigError(f"{path}.where.{selector}", value, allowed)
         known(value, labels[selector], f"{path}.where.{selector}", f"a {selector} of this manifest")
     if block.estimand == "hold" and block.min_probability is None:
-        raise ConfigError(
-            f"{path}.min_probability", Said("nothing"), "a decimal above 0 and below 1: a hold gate needs it"
-        )
+        raise ConfigError(f"{path}.min_probability", NOTHING, "a decimal above 0 and below 1: a hold gate needs it")
     return GateSpec(
         id=block.id,
         metric=metric.name,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sim.manifest.documents import MAX_BYTES
 from sim.manifest.model import InputFile
-from sim.manifest.problems import Said
+from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError
 
 

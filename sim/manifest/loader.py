@@ -17,9 +17,9 @@ from sim.manifest.documents import Format, parse_document
 from sim.manifest.inputs import read_bytes
 from sim.manifest.model import Manifest
 from sim.manifest.overrides import overridden
-from sim.manifest.problems import Said, shown_value
 from sim.manifest.seed_build import build_seed_v1, build_seed_v2
 from sim.manifest.source import Source
+from sim.manifest.wording import NOTHING, shown_value
 from tollgate.core.errors import ConfigError, nearest
 from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_S, fraction
 
@@ -84,7 +84,7 @@ def with_overrides(
         ConfigError: For a path that leads nowhere, or for the first problem in the changed document.
     """
     if seed is not None and not 0 <= seed <= MAX_SAFE_INTEGER:
-        raise ConfigError("seed", seed, "an integer from 0 to 2^53-1")
+        raise ConfigError("seed", seed, "an integer from 0 to 2^53-1", file=str(manifest.path))
     overrides = (*manifest.overrides, *sets)
     try:
         document = overridden(_document(manifest.raw, manifest.path, manifest.format), overrides)
@@ -150,7 +150,7 @@ def _build(source: Source) -> Manifest:
 def _builder(name: object) -> Callable[[Source], Manifest]:
     build = SCHEMAS.get(name) if isinstance(name, str) else None
     if build is None:
-        got = Said("nothing") if name is None else shown_value(name)
+        got = NOTHING if name is None else shown_value(name)
         raise ConfigError("schema", got, f"one of {', '.join(SCHEMAS)}", hint=nearest(str(name), SCHEMAS))
     return build
 

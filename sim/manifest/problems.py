@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from sim.manifest.wording import NOTHING, Said, not_yet, shown_value
 from tollgate.core.errors import ConfigError, nearest
 
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,81 +35,71 @@ _WORDING: Final[Mapping[str, str]] = {
     "string_type": "a text; a number meant as text goes in quotes",
     "list_type": "a list",
     "tuple_type": "a list of two: [weight, value]",
+    "too_long": "a list of two: [weight, value]",
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
+    "union_tag_not_found": "a kind",
 }
-
 
 _ABSENT: Final = object()
 
 
-class Said(str):
-    """A phrase in a message, shown without quotes."""
+class Keys(NamedTuple):
+    """The keys that a block may have, and those that a later version will know."""
 
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+    known: tuple[str, ...]
+    later: tuple[str, ...]
 
 
-def shown_value(value: object) -> object:
-    """Return what a message shows of a document's value: containers by their kind, exact decimals by their digits."""
-    if isinstance(value, Mapping):
-        return Said(f"a mapping of {len(value)} keys" if value else "an empty mapping")
-    if isinstance(value, list):
-        return Said(f"a list of {len(value)}" if value else "an empty list")
-    if isinstance(value, Decimal):
-        return Said(value)
-    if value is None or isinstance(value, bool):
-        return Said({None: "null", True: "true", False: "false"}[value])
-    return value
+class _Problem(NamedTuple):
+    """One thing a schema found, at its place in the document."""
+
+    keys: list[str | int]
+    kind: str
+    context: Mapping[str, object]
+    message: str
 
 
-def not_yet(what: str, value: str, available: Sequence[str]) -> str:
-    """Say that ``value`` is known and not built yet, and what can be used."""
-    return f"{what} {value} is not available in this version; available: {', '.join(sorted(available))}"
-
-
-def complain(error: ValidationError, document: object) -> ConfigError:
+def complaint_about(
+    document: object, error: ValidationError, blocks: Sequence[tuple[Mapping[str, object], Keys]]
+) -> ConfigError:
     """Return the complaint about ``document`` that comes first in it.
 
     Args:
-        error: What a schema found.
-        document: The plain document it was given.
+        document: The plain document that a schema was given.
+        error: What it found.
+        blocks: Which mapping of the document was read as which block.
     """
-    details = error.errors(include_url=False)
-    placed = [(_keys(detail, document), detail) for detail in details]
-    keys, first = min(placed, key=lambda pair: _position(pair[0], document))
-    complaint = _worded(keys, first, document)
-    if len(details) == 1:
+    problems = [_problem(detail, document) for detail in error.errors(include_url=False)]
+    first = min(problems, key=lambda problem: _position(problem.keys, document))
+    complaint = _worded(first, document, blocks)
+    others = len(problems) - 1
+    if others == 0:
         return complaint
-    more = f"{len(details) - 1} more problem{'s' if len(details) > 2 else ''} in this file"
+    more = f"{others} more problem{'s' if others > 1 else ''} in this file"
     hint = f"{complaint.hint}; {more}" if complaint.hint else more
     return ConfigError(complaint.path, complaint.got, complaint.allowed, hint=hint)
 
 
-def _keys(detail: ErrorDetails, document: object) -> list[str | int]:
-    """Return where an error stands in the document; pydantic's location also names the branch of a union it took."""
+def _problem(detail: ErrorDetails, document: object) -> _Problem:
+    """Find the place in the document; pydantic's location also names the branch of a union it took."""
+    steps = [*detail["loc"]]
+    if detail["type"] in {"union_tag_invalid", "union_tag_not_found"}:
+        steps.append("kind")
     keys: list[str | int] = []
     node = document
-    for step in (*detail["loc"], *_extra_step(detail)):
+    for step in steps:
         below = _child(node, step)
         if below is not _ABSENT or not _is_branch(node, step):
             keys.append(step)
             node = below
-    return keys
+    return _Problem(keys, detail["type"], detail.get("ctx", {}), detail["msg"])
 
 
 def _is_branch(node: object, step: str | int) -> bool:
     """Tell whether a step of a location names a union's branch: the block's kind, or the bare value."""
-    return node.get("kind") == step if isinstance(node, Mapping) else step in {"bare", "[key]"}
-
-
-def _extra_step(detail: ErrorDetails) -> tuple[str, ...]:
-    if detail["type"] == "unknown_key":
-        return (str(detail["ctx"]["key"]),)
-    return ("kind",) if detail["type"] in {"union_tag_invalid", "union_tag_not_found"} else ()
+    return node.get("kind") == step if isinstance(node, Mapping) else step == "bare"
 
 
 def _position(keys: Sequence[str | int], document: object) -> list[int]:
@@ -128,43 +118,45 @@ def _position(keys: Sequence[str | int], document: object) -> list[int]:
     return position
 
 
-def _worded(keys: list[str | int], detail: ErrorDetails, document: object) -> ConfigError:
-    path = _path(keys)
-    kind, context = detail["type"], detail.get("ctx", {})
-    got = shown_value(_at(keys, document)) if kind != "missing" else Said("nothing")
-    if kind == "unknown_key":
-        key, known = str(context["key"]), list(context["known"])
-        if key in context["later"]:
-            return ConfigError(path, got, f"without this key: {key} is not available in this version")
-        return ConfigError(
-            path, Said(f"the unknown key {key!r}"), f"the keys {', '.join(known)}", hint=nearest(key, known)
+def _worded(problem: _Problem, document: object, blocks: Sequence[tuple[Mapping[str, object], Keys]]) -> ConfigError:
+    keys, kind, context, _ = problem
+    if keys[-1:] == ["[key]"]:  # the key of a mapping is wrong, not its value
+        path, key = _path(keys[:-1]), keys[-2]
+        return (
+            _choice(path, keys, key, context) if kind == "literal_error" else ConfigError(path, key, _allowed(problem))
         )
+    path, got = _path(keys), _at(keys, document)
+    if kind == "extra_forbidden":
+        return _unknown_key(path, str(keys[-1]), got, _at(keys[:-1], document), blocks)
     if kind in {"union_tag_invalid", "literal_error"}:
-        return _choice(
-            path,
-            keys,
-            _at(keys, document),
-            re.findall(r"'([^']*)'", context.get("expected_tags") or context["expected"]),
-        )
-    if kind == "union_tag_not_found":
-        return ConfigError(path, Said("nothing"), "a kind")
-    return ConfigError(path, got, _allowed(kind, context, detail["msg"]))
+        return _choice(path, keys, got, context)
+    missing = kind in {"missing", "union_tag_not_found"}
+    return ConfigError(path, NOTHING if missing else shown_value(got), _allowed(problem))
 
 
-def _path(keys: Sequence[str | int]) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+def _unknown_key(
+    path: str, key: str, value: object, block: object, blocks: Sequence[tuple[Mapping[str, object], Keys]]
+) -> ConfigError:
+    known, later = next(keys for mapping, keys in blocks if mapping is block)
+    if key in later:
+        return ConfigError(path, shown_value(value), f"without this key: {key} is not available in this version")
+    hint = nearest(key, known)
+    return ConfigError(path, Said(f"the unknown key {key!r}"), f"the keys {', '.join(known)}", hint=hint)
 
 
-def _choice(path: str, keys: Sequence[str | int], value: object, allowed: Sequence[str]) -> ConfigError:
+def _choice(path: str, keys: Sequence[str | int], value: object, context: Mapping[str, object]) -> ConfigError:
+    expected = str(context.get("expected_tags") or context["expected"])
+    available = [name for name in re.findall(r"'([^']*)'", expected) if name != "bare"] or [expected.lower()]
     names = [str(key) for key in keys if isinstance(key, str)]
-    available = [name for name in allowed if name != "bare"]
     for label in (".".join(names[-2:]), names[-1]):
         if value in LATER.get(label, ()):
             return ConfigError(path, value, not_yet(label.replace(".", " "), str(value), available))
-    return ConfigError(path, shown_value(value), f"one of {', '.join(available)}", hint=nearest(str(value), available))
+    allowed = f"one of {', '.join(available)}" if len(available) > 1 else available[0]
+    return ConfigError(path, shown_value(value), allowed, hint=nearest(str(value), available))
 
 
-def _allowed(kind: str, context: Mapping[str, object], message: str) -> str:
+def _allowed(problem: _Problem) -> str:
+    kind, context = problem.kind, problem.context
     if kind in _WORDING:
         return _WORDING[kind]
     if kind == "greater_than_equal":
@@ -175,7 +167,11 @@ def _allowed(kind: str, context: Mapping[str, object], message: str) -> str:
         return f"at least {context['min_length']} of them"
     if kind == "string_pattern_mismatch":
         return f"a text that matches {context['pattern']}"
-    return str(context.get("allowed", message))
+    return str(context.get("allowed", problem.message))
+
+
+def _path(keys: Sequence[str | int]) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def _at(keys: Sequence[str | int], document: object) -> object:

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import ValidationError
-
-from sim.manifest.blocks import Block
 from sim.manifest.model import (
     Client,
     GateSpec,
@@ -28,7 +25,6 @@ from sim.manifest.model import (
     SeedFamilyModel,
     Uniform,
 )
-from sim.manifest.problems import complain
 from sim.manifest.scalars import exact_text
 from sim.manifest.seed_bounds import seed_gates
 from sim.manifest.seed_limits import limits_block, seed_profile
@@ -58,8 +54,6 @@ DRAIN_NS: Final = 600 * NS_PER_S
 s, calls of 160 ms
 and one retry that takes under 5 s, so whatever is open after ten minutes will stay open."""
 
-_B = TypeVar("_B", bound=Block)
-
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
@@ -86,7 +80,7 @@ def build_seed_v2(source: Source) -> Manifest:
     """
     if source.assumptions_path is not None:
         raise ConfigError("schema", V2, f"{V1}: only that version leaves something to assume")
-    block = _shaped(ManifestV2, source.document)
+    block = ManifestV2.read(source.document)
     unique([principal.id for principal in block.principals], "principals", "id")
     model = block.arrival_model
     traffic = _Traffic(
@@ -136,24 +130,17 @@ def build_seed_v1(source: Source) -> Manifest:
     Raises:
         ConfigError: For the first problem in it or in the assumptions.
     """
-    block = _shaped(ManifestV1, source.document)
+    block = ManifestV1.read(source.document)
     if source.assumptions_path is None:
         traffic = _Traffic([("principal", "principal", 1.0)], ["provider"], 0, 0, 0.0, (0, 0), 0.0, 0, 0, 0.0, 0)
     else:
         try:
-            traffic = _assumed(_shaped(Assumptions, source.assumptions))
+            traffic = _assumed(Assumptions.read(source.assumptions))
         except ConfigError as error:
             raise error.within(file=str(source.assumptions_path)) from None
     places = {f"profile.{scope}": "profile" for scope in ("workspace", "providers", "principals")}
     profile = seed_profile(_profile_v1(block.profile, traffic), places)
     return _manifest(source, block, profile, traffic, seed_gates(block.bounds))
-
-
-def _shaped(model: type[_B], document: object) -> _B:
-    try:
-        return model.read(document)
-    except ValidationError as error:
-        raise complain(error, document) from None
 
 
 def _assumed(block: Assumptions) -> _Traffic:

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from sim.manifest.problems import Said, shown_value
+from sim.manifest.wording import Said, shown_value
 from tollgate.core.errors import ConfigError, nearest
 from tollgate.decision.limits import FIELDS, Scope
 from tollgate.decision.profile import AdmissionProfile
+
+_NOT_THE_SEEDS = ("requests_burst", "tokens_burst", "weight")
+"""Limits of ours that the seed's manifests do not have."""
 
 _BREAKER_KEYS = ("failureThreshold", "openMs", "halfOpenMaxCalls")
 
@@ -25,7 +28,7 @@ def limits_block(block: Mapping[str, object], scope: Scope, path: str) -> dict[s
     Raises:
         ConfigError: For a key that the seed does not have.
     """
-    known = [to_camel(entry.key) for entry in FIELDS if scope in entry.scopes]
+    known = [to_camel(entry.key) for entry in FIELDS if scope in entry.scopes and entry.key not in _NOT_THE_SEEDS]
     ours = _renamed(block, known, path)
     breaker = ours.get("circuit_breaker")
     if isinstance(breaker, Mapping):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim.manifest.documents import Format
 from sim.manifest.model import Phase
-from sim.manifest.problems import Said
+from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError, nearest
 from tollgate.core.units import NS_PER_S, ms_text
 
@@ -101,7 +101,7 @@ def unique(names: list[str], path: str, key: str) -> dict[str, int]:
     for place, name in enumerate(names):
         if name in index:
             raise ConfigError(
-                f"{path}[{place}].{key}", name, f"a {key} of its own: {path}[{index[name]}] has it already"
+                f"{path}[{place}].{key}", name, f"{key}s that differ: {path}[{index[name]}] has it already"
             )
         index[name] = place
     return index
