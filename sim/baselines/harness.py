@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from sim.baselines.observer import Caller, Observer, ReferenceResult
+from sim.baselines.caller import Caller
+from sim.baselines.observer import Observer, ReferenceResult
 from sim.baselines.reference import Controller
 from sim.baselines.state import Ask
 from sim.baselines.timeline import Timeline
@@ -102,7 +103,7 @@ class _Harness:
             self._sample()
         self._drain()
         for caller in self._unsettled.values():
-            self._observer.left_waiting(caller, self._time.now)
+            self._observer.settled(caller, RequestOutcome.IN_FLIGHT, None, self._time.now)
         return self._observer.result(self._controller, self._time.now)
 
     def _arrivals(self) -> Iterator[Caller]:
@@ -199,7 +200,7 @@ class _Harness:
         delivered = self._undelivered
         self._undelivered = []
         for caller in delivered:
-            refusal = _ask_of(caller).refusal
+            refusal = caller.current_ask.refusal
             if refusal is None:
                 self._sample()
                 caller.is_calling = True
@@ -231,8 +232,8 @@ class _Harness:
         if caller.is_calling:
             self._end_call(caller, AttemptOutcome.ABORTED)
             self._settle(caller, RequestOutcome.CANCELLED, None)
-        elif _ask_of(caller).is_waiting:
-            self._controller.cancel(_ask_of(caller), self._time.now)
+        elif caller.current_ask.is_waiting:
+            self._controller.cancel(caller.current_ask, self._time.now)
             self._note_decisions()
 
     def _end_call(self, caller: Caller, outcome: AttemptOutcome) -> None:
@@ -242,7 +243,7 @@ class _Harness:
         """
         caller.is_calling = False
         self._observer.call_ended(caller, outcome, self._time.now)
-        lease = _ask_of(caller).lease
+        lease = caller.current_ask.lease
         if lease is None:
             raise InvariantViolation(f"arrival {caller.ordinal} ended a call that was never admitted")
         self._controller.release(lease, _TOLD[outcome], self._time.now)
@@ -251,14 +252,8 @@ class _Harness:
     def _settle(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None) -> None:
         caller.is_settled = True
         del self._unsettled[caller.ordinal]
-        self._controller.settle(_ask_of(caller).budget_id)
+        self._controller.settle(caller.current_ask.budget_id)
         self._observer.settled(caller, outcome, reason, self._time.now)
 
     def _sample(self) -> None:
         self._observer.sampled(self._controller.waiting, self._controller.in_flight)
-
-
-def _ask_of(caller: Caller) -> Ask:
-    if caller.ask is None:
-        raise InvariantViolation(f"arrival {caller.ordinal} has not asked yet")
-    return caller.ask

@@ -65,7 +65,8 @@ class BreakerLimits:
 def reference_limits(limits: AdmissionLimits) -> ReferenceLimits:
     """Return ``limits`` in the reference's units.
 
-    Bursts, weights and the failure-rate window are ours: the reference knows none of them and they are left out.
+    Bursts, weights and the failure-rate window are ours: the reference knows none of them and they are left out. Its
+    clock counts whole milliseconds; parts of one are dropped.
     """
     breaker = limits.circuit_breaker
     wait_ns = limits.max_queue_wait_ns

@@ -11,84 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sim.baselines.breakers import BreakerChange
+from sim.baselines.caller import Caller
 from sim.baselines.reference import Controller
-from sim.baselines.state import Ask
 from sim.manifest.model import Manifest
 from sim.textformats import LineDigest, OutcomeDigest, TextOut, arrival_line, outcome_line
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
 from tollgate.core.deny import DenyReason
 from tollgate.core.units import NS_PER_MS, decimal_text
-from tollgate.decision.evidence import Hold
 
 STREAM = 0
 """The seed's manifests have one source of arrivals."""
-
-
-class Caller:
-    """One arrival on its way to an outcome; times in ms.
-
-    Attributes:
-        ordinal: Place among the arrivals, from 0.
-        phase: Index of the phase it arrived in.
-        principal: Index of who asks.
-        provider: Index of who is to serve.
-        fails: Attempts that fail, bit k for attempt k + 1.
-        cancel_after: Ms from the arrival to the cancellation, or None.
-        ask: The last attempt's request for admission.
-        is_calling: Whether its call is under way.
-        is_queued: Whether it counts as waiting in the rows.
-        signalled_at: When its cancellation fired, or None.
-    """
-
-    __slots__ = (
-        "arrived_at",
-        "ask",
-        "attempts",
-        "cancel_after",
-        "decided_at",
-        "delays",
-        "fails",
-        "is_calling",
-        "is_queued",
-        "is_settled",
-        "ordinal",
-        "phase",
-        "principal",
-        "provider",
-        "service",
-        "signalled_at",
-        "tokens",
-    )
-
-    def __init__(
-        self,
-        ordinal: int,
-        phase: int,
-        arrived_at: int,
-        principal: int,
-        provider: int,
-        tokens: int,
-        service: int,
-        fails: int,
-        cancel_after: int | None,
-    ) -> None:
-        self.ordinal = ordinal
-        self.phase = phase
-        self.arrived_at = arrived_at
-        self.principal = principal
-        self.provider = provider
-        self.tokens = tokens
-        self.service = service
-        self.fails = fails
-        self.cancel_after = cancel_after
-        self.ask: Ask | None = None
-        self.attempts = 0
-        self.decided_at = 0
-        self.delays: list[int] = []
-        self.is_calling = False
-        self.is_queued = False
-        self.is_settled = False
-        self.signalled_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -207,33 +139,30 @@ class Observer:
         self._attempt_row(caller, outcome, reason, now)
 
     def settled(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None, now: int) -> None:
-        """Take the outcome of an arrival."""
+        """Take the outcome of an arrival, which may be that the run ended before it had one."""
         tally = self._tallies[caller.principal]
-        if outcome is RequestOutcome.COMPLETED:
-            tally.completed += 1
-        elif outcome is RequestOutcome.FAILED:
-            tally.failed += 1
-        elif outcome is RequestOutcome.CANCELLED:
-            tally.cancelled += 1
-            if caller.signalled_at is not None:
-                self._cancel_latency_max = max(self._cancel_latency_max, now - caller.signalled_at)
-        else:
-            tally.shed += 1
-            self._shed_reasons[str(reason)] += 1
+        match outcome:
+            case RequestOutcome.COMPLETED:
+                tally.completed += 1
+            case RequestOutcome.FAILED:
+                tally.failed += 1
+            case RequestOutcome.SHED:
+                tally.shed += 1
+                self._shed_reasons[str(reason)] += 1
+            case RequestOutcome.CANCELLED:
+                tally.cancelled += 1
+                if caller.signalled_at is not None:
+                    self._cancel_latency_max = max(self._cancel_latency_max, now - caller.signalled_at)
         self._attempts += caller.attempts
+        self._request_row(caller, outcome, reason, now)
+        word = outcome.name.lower().replace("_", "-")
         delays_ns = [delay * NS_PER_MS for delay in caller.delays]
         self._lines_ahead[caller.ordinal] = outcome_line(
-            caller.ordinal, outcome.name.lower(), caller.attempts, now * NS_PER_MS, delays_ns, reason
+            caller.ordinal, word, caller.attempts, now * NS_PER_MS, delays_ns, reason
         )
         while self._lines_out in self._lines_ahead:
             self._outcomes.add(self._lines_ahead.pop(self._lines_out))
             self._lines_out += 1
-        self._request_row(caller, outcome, reason, now)
-
-    def left_waiting(self, caller: Caller, now: int) -> None:
-        """Note an arrival that is unsettled when the run ends."""
-        self._attempts += caller.attempts
-        self._request_row(caller, RequestOutcome.IN_FLIGHT, None, now)
 
     # ---------------------------------------------------------------------------------------------------------- results
 
@@ -290,9 +219,7 @@ class Observer:
         return _ratio(sum(tally.admitted for tally in tallies), sum(tally.submitted for tally in tallies))
 
     def _attempt_row(self, caller: Caller, outcome: AttemptOutcome, reason: DenyReason | None, now: int) -> None:
-        ask = caller.ask
-        hold = Hold.NONE if ask is None else ask.first_hold
-        requested_at = now if ask is None else ask.asked_at
+        ask = caller.current_ask
         self._trace.attempts.extend(
             (
                 caller.ordinal,
@@ -301,13 +228,13 @@ class Observer:
                 caller.principal,
                 caller.provider,
                 caller.phase,
-                requested_at * NS_PER_MS,
+                ask.asked_at * NS_PER_MS,
                 caller.decided_at * NS_PER_MS,
                 now * NS_PER_MS,
                 outcome,
                 NONE if reason is None else REASON_CODE[reason],
-                NONE if hold is Hold.NONE else hold,
-                (caller.decided_at - requested_at) * NS_PER_MS,  # the reference takes every wait for an eligible one
+                ask.first_hold or NONE,
+                ask.queue_delay * NS_PER_MS,  # the reference takes the wait before an admission for an eligible one
                 caller.tokens,
             )
         )

@@ -16,6 +16,7 @@ from functools import cache
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,8 @@ from sim import manifest as manifests
 from sim.baselines.harness import ReferenceOptions, run_reference
 from sim.baselines.observer import ReferenceResult
 from sim.manifest import Manifest
+from sim.measure.instruments import Instruments
+from sim.trace import Trace
 from sim.workload.seed_family import seed_family_blocks
 from tollgate.core.units import NS_PER_MS
 
@@ -39,11 +42,16 @@ def loaded(name: str) -> Manifest:
 
 
 @cache
+def measured(name: str) -> tuple[ReferenceResult, Instruments]:
+    instruments = Instruments(loaded(name))
+    return run_reference(loaded(name), Trace(instruments.consumers)), instruments
+
+
 def ran(name: str) -> ReferenceResult:
-    return run_reference(loaded(name))
+    return measured(name)[0]
 
 
-def expected(name: str) -> dict[str, object]:
+def expected(name: str) -> dict[str, Any]:
     return json.loads((DATA / f"{name}.expected.json").read_bytes())
 
 
@@ -103,6 +111,43 @@ def test_breaker_changes_agree(name):
         "historyLength": len(ran(name).history),
     }
     assert found == expected(name)["breakerTransitions"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_metrics_of_the_run_are_the_references_own_figures(name):
+    _, instruments = measured(name)
+    found = {
+        (row["metric"], *row["labels"].items()): row["value"]
+        for row in instruments.observations()
+        if set(row["labels"]) <= {"class"}
+    }
+    figures = expected(name)["observations"]
+    for metric, figure in {
+        "arrivals": "arrivals",
+        "attempts": "attempts",
+        "completed": "completed",
+        "failed": "failed",
+        "shed": "shed",
+        "cancelled": "cancelled",
+        "active.max": "maximumActiveCalls",
+        "queue.length.max": "maximumQueuedCalls",
+        "queue.wait.max": "maximumEligibleLaneWaitMs",
+        "lane.eligible_wait.max": "maximumEligibleLaneWaitMs",
+        "retry.amplification": "retryAmplificationRatio",
+        "cancel.latency.max": "maximumCancellationLatencyMs",
+    }.items():
+        assert float(found[metric,]) == figures[figure], metric
+    for cls in ("quiet", "noisy"):
+        assert float(found["admission.ratio", ("class", cls)]) == figures[f"{cls}PrincipalAdmissionRatio"]
+    for reason, count in figures["shedReasons"].items():
+        assert found[f"shed.{reason}",] == count
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rows_of_the_run_pass_every_self_check(name):
+    result, instruments = measured(name)
+    assert [check for check in instruments.checks() if not check["ok"]] == []
+    assert instruments.outcomes_sha256() == result.outcomes_with_reason_sha256
 
 
 def test_v2_takes_as_many_pumps_and_admission_tests_as_the_reference():
