@@ -20,8 +20,16 @@ from sim.trace import Consumer
 class Instruments:
     """Measurement, self-checks, series, outcomes and slowest requests of one run."""
 
-    def __init__(self, manifest: Manifest, outcomes_out: TextOut | None = None) -> None:
-        """Prepare for a run of ``manifest``; the outcome lines are copied to ``outcomes_out`` if it is given."""
+    def __init__(
+        self, manifest: Manifest, outcomes_out: TextOut | None = None, *, observations_only: bool = False
+    ) -> None:
+        """Prepare for a run.
+
+        Args:
+            manifest: What is run.
+            outcomes_out: Where the outcome lines are copied to, if anywhere.
+            observations_only: Leave out series, outcomes and slowest requests; their results are then empty.
+        """
         shape = RunShape.of(manifest)
         self.measure = Measure(shape, ((gate.metric, gate.where) for gate in manifest.gates))
         self._checks = Checks(shape, self.measure.tracker)
@@ -29,10 +37,14 @@ class Instruments:
         self._outcomes = Outcomes(outcomes_out)
         self._slowest = Slowest(shape)
 
+        self._detail: tuple[Consumer, ...] = (self._series, self._outcomes, self._slowest)
+        if observations_only:
+            self._detail = (self._outcomes,) if outcomes_out is not None else ()
+
     @property
     def consumers(self) -> tuple[Consumer, ...]:
         """What to hand the trace to."""
-        return *self.measure.consumers, self._checks, self._series, self._outcomes, self._slowest
+        return *self.measure.consumers, self._checks, *self._detail
 
     def observations(self) -> list[Observation]:
         """Return what was measured."""

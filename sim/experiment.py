@@ -1,0 +1,187 @@
+"""One run: a manifest's traffic through its target, measured and checked.
+
+This module puts the parts together (arrivals, kernel, world, target, trace, instruments) and owns nothing of them. It
+must not judge: gates read records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sim import host
+from sim.baselines.harness import run_reference
+from sim.kernel import Kernel
+from sim.manifest import with_overrides
+from sim.manifest.model import Discipline, Manifest
+from sim.measure import CheckResult, Instruments, Observation, SeriesView, SlowRequest
+from sim.targets.controller import build
+from sim.textformats import LineDigest, TextOut, arrival_line
+from sim.trace import Trace
+from sim.workload.arrivals import arrival_blocks
+from sim.workload.blocks import ArrivalBlock
+from sim.world import World
+from tollgate.core.errors import ConfigError
+from tollgate.core.units import NS_PER_MS
+
+Progress = Callable[[int, int], None]
+"""Is told the simulated instant and the end of the arrivals, both in ns, now and then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run gave.
+
+    Attributes:
+        manifest: What was run, overrides applied.
+        discipline: Which discipline decided.
+        seed: Root of the random streams.
+        observations: The numbers.
+        checks: The run's checks on itself; one breach makes it INVALID.
+        series: Figures over time; None where only observations were asked for.
+        slowest: The worst requests and what held them.
+        arrivals_sha256: Hex digest of the arrivals' text; empty where only observations were asked for.
+        outcomes_sha256: Hex digest of the outcomes' text; likewise.
+        end_ns: End of the run, ns.
+        host: Figures of the machine.
+    """
+
+    manifest: Manifest = field(repr=False)
+    discipline: Discipline
+    seed: int
+    observations: Sequence[Observation] = field(repr=False)
+    checks: Sequence[CheckResult] = field(repr=False)
+    series: SeriesView | None = field(repr=False)
+    slowest: Sequence[SlowRequest] = field(repr=False)
+    arrivals_sha256: str
+    outcomes_sha256: str
+    end_ns: int
+    host: dict[str, int | str] = field(repr=False)
+
+
+def run(
+    manifest: Manifest,
+    *,
+    discipline: Discipline | None = None,
+    seed: int | None = None,
+    observations_only: bool = False,
+    arrivals_out: TextOut | None = None,
+    outcomes_out: TextOut | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a manifest once.
+
+    Args:
+        manifest: From :func:`sim.manifest.load`.
+        discipline: Another discipline than the manifest's.
+        seed: Another seed than the manifest's.
+        observations_only: Leave out series, slowest requests and the digests of arrivals and outcomes; memory then
+            stays flat in the number of arrivals, and the run is faster.
+        arrivals_out: Where the arrivals' text goes, if anywhere.
+        outcomes_out: Where the outcomes' text goes, if anywhere.
+        progress: Is told how far the run is.
+
+    Raises:
+        ConfigError: If the manifest lacks what a run needs, or the discipline cannot run it.
+    """
+    if seed is not None:
+        manifest = with_overrides(manifest, seed=seed)
+    if discipline is not None:
+        manifest = replace(manifest, discipline=discipline)
+    if manifest.lacks:
+        raise ConfigError(
+            "", manifest.name, f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
+        )
+    instruments = Instruments(manifest, outcomes_out, observations_only=observations_only)
+    trace = Trace(instruments.consumers)
+    wants_arrivals = not observations_only or arrivals_out is not None
+    arrivals = LineDigest(arrivals_out) if wants_arrivals else None
+    began_ns = host.cpu_ns()
+    simulate = _simulate_reference if manifest.discipline == "reference" else _simulate
+    end_ns, checks = simulate(manifest, trace, arrivals, progress)
+    observations = instruments.observations()
+    used_ns = host.cpu_ns() - began_ns
+    return Run(
+        manifest=manifest,
+        discipline=manifest.discipline,
+        seed=manifest.seed,
+        observations=observations,
+        checks=[*instruments.checks(), *checks],
+        series=None if observations_only else instruments.series(),
+        slowest=() if observations_only else instruments.slowest(),
+        arrivals_sha256="" if arrivals is None else arrivals.hexdigest(),
+        outcomes_sha256="" if observations_only else instruments.outcomes_sha256(),
+        end_ns=end_ns,
+        host=host.figures(used_ns, end_ns),
+    )
+
+
+def _simulate(
+    manifest: Manifest, trace: Trace, arrivals: LineDigest | None, progress: Progress | None
+) -> tuple[int, list[CheckResult]]:
+    """Run the production controller; returns the end of the run and what the world checked."""
+    audits: list[str] = []
+    kernel = Kernel()
+    blocks = _attended(manifest, arrivals, progress, lambda: audits.extend(world.audit()))
+    world = World(manifest, blocks, build(manifest), trace, kernel)
+    kernel.run(manifest.horizon_ns + manifest.drain_ns)
+    audits.extend(world.audit())
+    end_ns = _end_ns(manifest, world)
+    world.close(end_ns)
+    detail = "; ".join(audits[:3]) or "callers and controller agree on who is in service and who waits"
+    return end_ns, [CheckResult(name="holders-and-waiters", ok=not audits, detail=detail)]
+
+
+def _simulate_reference(
+    manifest: Manifest, trace: Trace, arrivals: LineDigest | None, progress: Progress | None
+) -> tuple[int, list[CheckResult]]:
+    """Run the reference discipline, which brings its own harness."""
+    for _ in _attended(manifest, arrivals, progress, lambda: None):
+        pass
+    return run_reference(manifest, trace).end_ms * NS_PER_MS, []
+
+
+def _attended(
+    manifest: Manifest, arrivals: LineDigest | None, progress: Progress | None, audit: Callable[[], None]
+) -> Iterator[ArrivalBlock]:
+    """Yield the blocks of arrivals; between two, audit the world, spell the arrivals and report progress."""
+    ordinal = 0
+    names = [info.name for info in manifest.principals]
+    providers = [provider.id for provider in manifest.providers]
+    for block in arrival_blocks(manifest):
+        if ordinal:
+            audit()
+        if arrivals is not None:
+            arrivals.add_all(
+                arrival_line(ordinal + row, at_ns, names[who], providers[whom], tokens, service_ns, fails, cancel_ns)
+                for row, (at_ns, who, whom, tokens, service_ns, fails, cancel_ns) in enumerate(
+                    zip(
+                        block.at_ns,
+                        block.principal,
+                        block.provider,
+                        block.tokens,
+                        block.service_ns,
+                        block.fails,
+                        block.cancel_after_ns,
+                        strict=True,
+                    )
+                )
+            )
+        if progress is not None and len(block):
+            progress(block.at_ns[0], manifest.horizon_ns)
+        ordinal += len(block)
+        yield block
+
+
+def _end_ns(manifest: Manifest, world: World) -> int:
+    """Return the end of a run, ns: when the last request has settled, and not before the last phase is over.
+
+    The seed's manifests are drained in steps of the longest call and the backoff, at least one, counted from the last
+    arrival (conformance notes, 8.3), so that both disciplines report the duration by one rule.
+    """
+    model = manifest.seed_family
+    if model is None:
+        return max(manifest.horizon_ns, world.last_settled_ns)
+    step_ns = (model.service_max_ms + model.backoff_ms) * NS_PER_MS
+    steps = max(1, -(-(world.last_settled_ns - world.last_arrival_ns) // step_ns))
+    return max(NS_PER_MS, world.last_arrival_ns + steps * step_ns)

@@ -1,0 +1,108 @@
+"""One simulated request, from its arrival until it settles.
+
+It is the production :class:`~tollgate.decision.Request` itself, with what only the lab knows beside it, and it stands
+in the kernel's queue as the event that ends its present attempt or its wait before the next. This module owns that
+state. It must not decide what happens next.
+"""
+
+from __future__ import annotations
+
+from sim.kernel import Callbacks
+from tollgate.decision import Estimate, Permit, Request, Ticket
+
+
+class Call(Request):
+    """A request in the lab.
+
+    Attributes:
+        callbacks: What happens when its scheduled instant comes.
+        ordinal: Number of the arrival, from 0.
+        stream: Index of its stream.
+        principal_index: Index of its principal.
+        provider_index: Index of its provider.
+        phase: Index of the phase of its arrival.
+        intended_ns: When it arrived, ns.
+        service_ns: How long a call takes, ns.
+        fails: Bit k set: attempt k + 1 fails.
+        jitter: Word from which the jitter of its retries is derived.
+        patience_ns: From when on its caller will not wait longer, ns; None for never.
+        attempts: Attempts asked for.
+        admissions: Attempts admitted.
+        requested_ns: When the present attempt asked, ns.
+        decided_ns: When it was decided, ns.
+        signal_ns: When its caller gave up, ns; -1 as long as it has not.
+        ticket: Of the present attempt.
+        permit: While it is in service.
+        is_settled: Whether it is over.
+    """
+
+    __slots__ = (
+        "admissions",
+        "attempts",
+        "callbacks",
+        "decided_ns",
+        "fails",
+        "intended_ns",
+        "is_settled",
+        "jitter",
+        "ordinal",
+        "patience_ns",
+        "permit",
+        "phase",
+        "principal_index",
+        "provider_index",
+        "requested_ns",
+        "service_ns",
+        "signal_ns",
+        "stream",
+        "ticket",
+    )
+
+    _ok = True  # what SimPy asks of an event that has happened
+
+    callbacks: Callbacks | None
+    decided_ns: int
+    permit: Permit | None
+    requested_ns: int
+    ticket: Ticket
+
+    def __init__(  # one positional argument a column of the arrival; a builder would cost every arrival
+        self,
+        budget_id: str,
+        principal: str,
+        workspace: str,
+        provider: str,
+        estimate: Estimate,
+        ordinal: int,
+        stream: int,
+        principal_index: int,
+        provider_index: int,
+        phase: int,
+        at_ns: int,
+        service_ns: int,
+        fails: int,
+        jitter: int,
+    ) -> None:
+        """Make a request that has just arrived and not yet asked."""
+        self.budget_id = budget_id
+        self.principal = principal
+        self.workspace = workspace
+        self.provider = provider
+        self.estimate = estimate
+        self.deadline_ns = None
+        self.is_cancelled = False
+        self.ordinal = ordinal
+        self.stream = stream
+        self.principal_index = principal_index
+        self.provider_index = provider_index
+        self.phase = phase
+        self.intended_ns = at_ns
+        self.service_ns = service_ns
+        self.fails = fails
+        self.jitter = jitter
+        self.patience_ns: int | None = None
+        self.attempts = 0
+        self.admissions = 0
+        self.signal_ns = -1
+        self.permit = None
+        self.is_settled = False

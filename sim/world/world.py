@@ -1,0 +1,400 @@
+"""The world of one run: arrivals in, calls served, failures retried, every event written to the trace.
+
+This module owns what happens at each event. When and in which order events happen belongs to :mod:`sim.kernel`, who is
+admitted to the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, cast
+
+from sim.kernel import Event, Kernel, Order
+from sim.manifest.model import Client, Manifest
+from sim.targets.controller import WORKSPACE, Target
+from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
+from sim.workload.blocks import ArrivalBlock
+from sim.world.backoff import backoff_ns
+from sim.world.call import Call
+from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, Transition
+from tollgate.core.deny import DenyReason
+from tollgate.core.errors import InvariantViolation
+from tollgate.decision import Decision, Estimate, Hold, Permit, Ticket
+
+ESTIMATES_KEPT: Final = 4096
+"""Distinct token figures whose estimate is kept; one object a figure, as a gateway would cache it."""
+
+_RELEASE, _ARRIVAL = int(Order.RELEASE), int(Order.ARRIVAL)
+_ACTIVE, _QUEUE = int(LevelKind.ACTIVE), int(LevelKind.QUEUE)
+_COMPLETED, _FAILED, _SHED, _LEFT, _ABORTED = (int(outcome) for outcome in AttemptOutcome)
+_DONE, _LOST, _REFUSED, _GONE, _OPEN = (int(outcome) for outcome in RequestOutcome)
+_NO_HOLD: Final = Hold.NONE
+
+
+class World:
+    """Callers and providers of one run.
+
+    Attributes:
+        arrived: Arrivals so far.
+        last_settled_ns: When the latest request settled, ns.
+        last_arrival_ns: When the latest request arrived, ns.
+    """
+
+    def __init__(
+        self, manifest: Manifest, blocks: Iterable[ArrivalBlock], target: Target, trace: Trace, kernel: Kernel
+    ) -> None:
+        """Stand ready at instant 0.
+
+        Args:
+            manifest: Who the callers and providers are.
+            blocks: The arrivals, in order.
+            target: What decides.
+            trace: Where every event is written.
+            kernel: The clock.
+        """
+        self.arrived = 0
+        self.last_settled_ns = 0
+        self.last_arrival_ns = 0
+        self._target = target
+        self._trace = trace
+        self._kernel = kernel
+        self._schedule = kernel.schedule
+        self._principals = [info.name for info in manifest.principals]
+        self._providers = [provider.id for provider in manifest.providers]
+        self._clients: list[Client] = [stream.client for stream in manifest.streams]
+        self._seed_wait_ns: int | None = None
+        if manifest.client is not None:  # the seed's manifests: one client, and a deadline at every attempt
+            self._clients = [manifest.client]
+            self._seed_wait_ns = manifest.profile.workspace.max_queue_wait_ns
+        self._phase_ends = [phase.end_ns for phase in manifest.phases]
+        self._phase = 0
+        self._estimates: dict[int, Estimate] = {}
+        self._unsettled: dict[int, Call] = {}
+        self._wake_ns: int | None = None
+        self._rows = _rows(blocks)
+        self._row: tuple[int, ...] | None = None
+        self._arrival = Event()
+        self._on_arrival = (self._arrive,)
+        self._on_end_of_service = (self._end_service,)
+        self._on_retry = (self._ask_again,)
+        self._on_wake = (self._wake,)
+        self._next_arrival()
+
+    @property
+    def unsettled(self) -> int:
+        """Requests that have arrived and not settled."""
+        return len(self._unsettled)
+
+    def audit(self) -> list[str]:
+        """Compare what callers hold with what the target counts; returns each difference as a sentence."""
+        in_service = sum(call.permit is not None for call in self._unsettled.values())
+        waiting = sum(call.permit is None and call.ticket.is_waiting for call in self._unsettled.values())
+        counts = (("in service", in_service, self._target.active), ("waiting", waiting, self._target.waiting))
+        return [
+            f"at {self._kernel.now_ns} ns {held} calls are {what} and the controller counts {counted}"
+            for what, held, counted in counts
+            if held != counted
+        ]
+
+    # Arrivals
+
+    def _next_arrival(self) -> None:
+        """Schedule the next arrival, if there is one."""
+        self._row = next(self._rows, None)
+        if self._row is not None:
+            self._arrival.callbacks = self._on_arrival
+            self._schedule(self._arrival, _ARRIVAL, self._row[0] - self._kernel.now_ns)
+
+    def _arrive(self, _event: Event) -> None:
+        row = self._row
+        if row is None:
+            return
+        at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter = row
+        while at_ns >= self._phase_ends[self._phase]:
+            self._phase += 1
+        ordinal = self.arrived
+        call = Call(
+            str(ordinal),
+            self._principals[principal],
+            WORKSPACE,
+            self._providers[provider],
+            self._estimates.get(tokens) or self._estimate(tokens),
+            ordinal,
+            stream,
+            principal,
+            provider,
+            self._phase,
+            at_ns,
+            service_ns,
+            fails,
+            jitter,
+        )
+        self.arrived = ordinal + 1
+        self.last_arrival_ns = at_ns
+        self._unsettled[ordinal] = call
+        if cancel_after_ns >= 0:
+            self._give_up_at(call, at_ns + cancel_after_ns, self._cancel)
+        timeout_ns = self._clients[stream].timeout_ns
+        if timeout_ns is not None:
+            call.patience_ns = call.deadline_ns = at_ns + timeout_ns
+            self._give_up_at(call, at_ns + timeout_ns, self._lose_patience)
+        self._ask(call, at_ns)
+        self._trace.flush_if_full()
+        self._next_arrival()
+
+    def _estimate(self, tokens: int) -> Estimate:
+        """Return what a request of so many tokens is expected to use: one item, one attempt, nothing to pay."""
+        if len(self._estimates) >= ESTIMATES_KEPT:
+            self._estimates.clear()
+        estimate = Estimate(tokens=tokens, cost_micros=0, items=1, attempts=1, batch_size=1, retained_work=1)
+        self._estimates[tokens] = estimate
+        return estimate
+
+    # Attempts
+
+    def _ask(self, call: Call, now_ns: int) -> None:
+        """Ask for admission once more."""
+        call.attempts += 1
+        call.requested_ns = now_ns
+        if self._seed_wait_ns is not None:
+            call.deadline_ns = now_ns + self._seed_wait_ns + call.service_ns
+        call.ticket = ticket = self._target.request(call, now_ns)
+        if ticket.is_waiting:
+            self._trace.levels.extend((now_ns, 1, _QUEUE, call.principal_index, call.provider_index, 0))
+        self._decide(now_ns)
+
+    def _ask_again(self, call: Call) -> None:
+        if not call.is_settled:
+            self._ask(call, self._kernel.now_ns)
+
+    def _decide(self, now_ns: int) -> None:
+        """Carry out whatever the target has decided by now, and see to it that it is asked again in time."""
+        target = self._target
+        for decision in target.poll(now_ns):
+            if decision.permit is None:
+                self._refused(decision, now_ns)
+            else:
+                self._admitted(decision, decision.permit, now_ns)
+        wake_ns = target.next_wakeup_ns()
+        if wake_ns is not None and (self._wake_ns is None or wake_ns < self._wake_ns):
+            self._wake_ns = wake_ns
+            self._kernel.at(wake_ns, Order.WAKE, Event(), self._on_wake)
+
+    def _wake(self, _event: Event) -> None:
+        now_ns = self._kernel.now_ns
+        if now_ns == self._wake_ns:  # else an earlier wake-up has taken this one's place
+            self._wake_ns = None
+            self._decide(now_ns)
+
+    def _admitted(self, decision: Decision, permit: Permit, now_ns: int) -> None:
+        ticket = decision.ticket
+        call = _call_of(ticket)
+        call.permit = permit
+        call.decided_ns = now_ns
+        call.admissions += 1
+        principal, provider = call.principal_index, call.provider_index
+        if ticket.hold is not _NO_HOLD:
+            self._trace.levels.extend((now_ns, -1, _QUEUE, principal, provider, 0))
+        self._trace.levels.extend((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
+        if decision.transitions:
+            self._note(decision.transitions, call)
+        call.callbacks = self._on_end_of_service
+        self._schedule(call, _RELEASE, call.service_ns)
+
+    def _refused(self, decision: Decision, now_ns: int) -> None:
+        ticket = decision.ticket
+        call = _call_of(ticket)
+        denial = decision.denial
+        if denial is None:
+            raise InvariantViolation("a decision holds neither a permit nor a denial")
+        if ticket.hold is not _NO_HOLD:
+            self._trace.levels.extend((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, 0))
+        reason = REASON_CODE[denial.reason]
+        has_left = denial.reason is DenyReason.CANCELLED
+        self._write_attempt(call, ticket, now_ns, now_ns, _LEFT if has_left else _SHED, reason, 0)
+        if has_left:
+            self._settle(call, _GONE, reason, now_ns)
+        elif not (
+            denial.retry_after_ns is not None
+            and self._clients[call.stream].on_refusal == "retry"
+            and self._retry(call, now_ns, denial.retry_after_ns)
+        ):
+            self._settle(call, _REFUSED, reason, now_ns)
+
+    def _end_service(self, call: Call) -> None:
+        """A call has run its course, unless its caller has left it before."""
+        permit = call.permit
+        if permit is None:
+            return
+        now_ns = self._kernel.now_ns
+        if call.fails >> (call.attempts - 1) & 1:
+            self._release(call, permit, FAILURE, now_ns, _FAILED)
+            if not self._retry(call, now_ns, 0):
+                self._settle(call, _LOST, NONE, now_ns)
+        else:
+            self._release(call, permit, SUCCESS, now_ns, _COMPLETED)
+            self._settle(call, _DONE, NONE, now_ns)
+        self._decide(now_ns)
+
+    def _release(self, call: Call, permit: Permit, outcome: Outcome, now_ns: int, ended_as: int) -> None:
+        """Give a call's permit back and write its attempt."""
+        call.permit = None
+        decision = permit.decision
+        before = decision.transitions
+        if not self._target.release(permit, outcome, now_ns):
+            raise InvariantViolation("a permit was released twice")
+        self._trace.levels.extend((now_ns, -1, _ACTIVE, call.principal_index, call.provider_index, 0))
+        self._write_attempt(call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, decision.eligible_wait_ns)
+        if decision.transitions is not before:
+            self._note(decision.transitions[len(before) :], call)
+
+    def _retry(self, call: Call, now_ns: int, announced_ns: int) -> bool:
+        """Schedule the next attempt, if the client makes one and has the patience for it.
+
+        Args:
+            call: The request whose attempt did not succeed.
+            now_ns: The instant, ns.
+            announced_ns: The wait that the service asked for, ns.
+        """
+        client = self._clients[call.stream]
+        retry = client.retry
+        if retry.kind == "none" or call.attempts >= retry.max_attempts:
+            return False
+        wait_ns = backoff_ns(retry, call.attempts, call.jitter)
+        if client.honour_retry_after:
+            wait_ns = max(wait_ns, announced_ns)
+        if call.patience_ns is not None and now_ns + wait_ns >= call.patience_ns:
+            return False
+        call.callbacks = self._on_retry
+        self._schedule(call, _ARRIVAL, wait_ns)
+        return True
+
+    # Callers who give up
+
+    def _give_up_at(self, call: Call, at_ns: int, give_up: Callable[[Call], None]) -> None:
+        self._kernel.at(at_ns, Order.CANCEL, Event(), (lambda _event: give_up(call),))
+
+    def _cancel(self, call: Call) -> None:
+        """The caller cancels: wherever its request is, it is given up."""
+        if call.is_settled:
+            return
+        now_ns = self._kernel.now_ns
+        call.signal_ns = now_ns
+        call.is_cancelled = True
+        if call.permit is not None:
+            self._abort(call, call.permit, now_ns)
+        elif call.ticket.is_waiting:
+            self._target.cancel(call.ticket, now_ns)
+        elif self._clients[call.stream].abortable_backoff:
+            self._settle(call, _GONE, NONE, now_ns)
+        self._decide(now_ns)
+
+    def _lose_patience(self, call: Call) -> None:
+        """The time-out is over: a call in service is left; a request that waits has this instant as its deadline."""
+        if call.permit is not None:
+            now_ns = self._kernel.now_ns
+            call.signal_ns = now_ns
+            self._abort(call, call.permit, now_ns)
+            self._decide(now_ns)
+
+    def _abort(self, call: Call, permit: Permit, now_ns: int) -> None:
+        self._release(call, permit, CANCELLED, now_ns, _ABORTED)
+        self._settle(call, _GONE, NONE, now_ns)
+
+    # The end of a request, and of the run
+
+    def _settle(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
+        """A request is over."""
+        call.is_settled = True
+        del self._unsettled[call.ordinal]
+        self.last_settled_ns = now_ns
+        self._write_request(call, outcome, reason, now_ns)
+        self._target.settle(call.budget_id)
+
+    def close(self, end_ns: int) -> None:
+        """Write what has not settled, and close the trace.
+
+        Args:
+            end_ns: The end of the run, ns.
+        """
+        for call in self._unsettled.values():
+            self._write_request(call, _OPEN, NONE, end_ns)
+        self._trace.close(end_ns, self.arrived)
+
+    # Rows
+
+    def _write_attempt(
+        self, call: Call, ticket: Ticket, decided_ns: int, now_ns: int, outcome: int, reason: int, eligible_ns: int
+    ) -> None:
+        self._trace.attempts.extend(
+            (
+                call.ordinal,
+                call.attempts,
+                call.stream,
+                call.principal_index,
+                call.provider_index,
+                call.phase,
+                call.requested_ns,
+                decided_ns,
+                now_ns,
+                outcome,
+                reason,
+                ticket.hold or NONE,
+                eligible_ns,
+                ticket.tokens,
+            )
+        )
+
+    def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
+        self._trace.requests.extend(
+            (
+                call.ordinal,
+                call.stream,
+                call.principal_index,
+                call.provider_index,
+                call.phase,
+                call.intended_ns,
+                now_ns,
+                outcome,
+                reason,
+                call.attempts,
+                call.admissions,
+                call.signal_ns,
+            )
+        )
+
+    def _note(self, transitions: Iterable[Transition], call: Call) -> None:
+        """Write the breaker transitions that a call has caused."""
+        for change in transitions:
+            self._trace.transitions.append(
+                (
+                    call.provider_index,
+                    change.from_state.value,
+                    change.to_state.value,
+                    change.at_ns,
+                    change.failures,
+                    call.ordinal,
+                )
+            )
+
+
+def _call_of(ticket: Ticket) -> Call:
+    """Return the lab's request behind a ticket."""
+    return cast("Call", ticket.request)
+
+
+def _rows(blocks: Iterable[ArrivalBlock]) -> Iterator[tuple[int, ...]]:
+    """Yield the arrivals one by one, in the order of a block's columns."""
+    for block in blocks:
+        yield from zip(
+            block.at_ns,
+            block.stream,
+            block.principal,
+            block.provider,
+            block.tokens,
+            block.service_ns,
+            block.fails,
+            block.cancel_after_ns,
+            block.jitter,
+            strict=True,
+        )
