@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim.measure.tally import Packing, Tally
+from tollgate.core.errors import InvariantViolation
+
+
+def test_packed_columns_come_back():
+    packing = Packing(7, 3, 5)
+    columns = [np.array([0, 6, 3]), np.array([2, 0, 1]), np.array([4, 0, 2])]
+    assert [column.tolist() for column in packing.unpack(packing.pack(*columns))] == [c.tolist() for c in columns]
+
+
+def test_an_integer_stands_for_a_column():
+    packing = Packing(7, 3, 5)
+    first = np.array([1, 2])
+    assert packing.pack(first, 2, 4).tolist() == packing.pack(first, np.array([2, 2]), np.array([4, 4])).tolist()
+
+
+def test_packing_leaves_its_columns_as_they_are():
+    first = np.array([1, 2])
+    Packing(3, 10).pack(first, np.array([5, 6]))
+    assert first.tolist() == [1, 2]
+
+
+def test_columns_that_do_not_fit_a_key_are_refused():
+    with pytest.raises(InvariantViolation):
+        Packing(1 << 40, 1 << 30)
+
+
+def test_counts_add_up_over_blocks():
+    tally = Tally()
+    for block in ([3, 1, 3], [1], [2**61, 3]):
+        tally.add(np.array(block))
+    keys, counts = tally.counts()
+    assert (keys.tolist(), counts.tolist()) == ([1, 3, 2**61], [2, 3, 1])
+
+
+def test_an_empty_tally_has_no_keys():
+    keys, counts = Tally().counts()
+    assert (len(keys), len(counts)) == (0, 0)
+
+
+def test_memory_follows_the_number_of_keys():
+    tally = Tally()
+    for _ in range(300):
+        tally.add(np.arange(1000))
+    assert tally._pending_rows <= tally._PENDING_ROWS_MIN
+    assert tally.counts()[1].tolist() == [300] * 1000
