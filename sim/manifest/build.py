@@ -12,7 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import cast
 
-from sim.manifest import capacity as shape
+from sim.manifest import capacity, traffic
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import input_file
 from sim.manifest.model import (
@@ -49,7 +49,7 @@ def build_capacity(source: Source) -> Manifest:
     Raises:
         ConfigError: For the first problem in it.
     """
-    block = shape.CapacityManifest.read(source.document)
+    block = capacity.CapacityManifest.read(source.document)
     template = _profile(source.document["profile"])
     streams_by_name = unique([stream.name for stream in block.streams], "streams", "name")
     providers = unique([provider.id for provider in block.providers], "providers", "id")
@@ -65,7 +65,7 @@ def build_capacity(source: Source) -> Manifest:
         "phase": _index([phase.name for phase in phases]),
     }
     return Manifest(
-        schema=shape.SCHEMA,
+        schema=capacity.SCHEMA,
         name=block.name,
         version=block.version,
         mode=block.mode,
@@ -110,7 +110,7 @@ class _People:
     A template with ``count: N`` becomes N principals who share one object of limits.
     """
 
-    def __init__(self, streams: Sequence[shape.StreamBlock], template: AdmissionProfile) -> None:
+    def __init__(self, streams: Sequence[traffic.StreamBlock], template: AdmissionProfile) -> None:
         """Expand the templates.
 
         Raises:
@@ -149,7 +149,7 @@ class _People:
         except ConfigError as error:
             raise error.within("profile") from None
 
-    def of(self, stream: shape.StreamBlock) -> tuple[int, ...]:
+    def of(self, stream: traffic.StreamBlock) -> tuple[int, ...]:
         """Return the indices of a stream's principals."""
         if stream.count is None:
             return (self.index[stream.principal],)
@@ -164,7 +164,7 @@ def _expanded(name: str, counts: Sequence[int | None]) -> list[str]:
     return plain + [f"{name}-{k}" for k in range(1, most + 1)]
 
 
-def _phases(block: shape.CapacityManifest, streams: Mapping[str, int]) -> tuple[Phase, ...]:
+def _phases(block: capacity.CapacityManifest, streams: Mapping[str, int]) -> tuple[Phase, ...]:
     unique([phase.name for phase in block.phases], "phases", "name")
     phases = []
     start_ns = 0
@@ -172,7 +172,7 @@ def _phases(block: shape.CapacityManifest, streams: Mapping[str, int]) -> tuple[
         for name, factor in phase.rate_multiplier.items():
             path = f"phases[{place}].rate_multiplier.{name}"
             index = known(name, streams, path, "a stream of this manifest")
-            if isinstance(block.streams[index].arrivals, shape.TraceArrivals):
+            if isinstance(block.streams[index].arrivals, traffic.TraceArrivals):
                 raise ConfigError(path, Said(exact_text(factor)), "a stream with a rate: a trace is replayed as it is")
         end_ns = start_ns + phase.seconds
         phases.append(Phase(phase.name, start_ns, end_ns, MappingProxyType(dict(phase.rate_multiplier))))
@@ -181,7 +181,7 @@ def _phases(block: shape.CapacityManifest, streams: Mapping[str, int]) -> tuple[
 
 
 def _stream(
-    place: int, block: shape.StreamBlock, people: _People, providers: Mapping[str, int], source: Source
+    place: int, block: traffic.StreamBlock, people: _People, providers: Mapping[str, int], source: Source
 ) -> Stream:
     path = f"streams[{place}]"
     targets = [
@@ -189,7 +189,7 @@ def _stream(
         for name, weight in block.providers.items()
     ]
     total = sum(weight for _, weight in targets)
-    sized = isinstance(block.arrivals, shape.TraceArrivals) and block.arrivals.tokens_columns
+    sized = isinstance(block.arrivals, traffic.TraceArrivals) and block.arrivals.tokens_columns
     if block.work is None and not sized:
         raise ConfigError(f"{path}.work", NOTHING, "tokens of a request: these arrivals bring no sizes")
     return Stream(
@@ -205,11 +205,11 @@ def _stream(
 
 
 def _arrivals(
-    block: shape.PoissonArrivals | shape.BurstyPoissonArrivals | shape.TraceArrivals, source: Source
+    block: traffic.PoissonArrivals | traffic.BurstyPoissonArrivals | traffic.TraceArrivals, source: Source
 ) -> Arrivals:
-    if isinstance(block, shape.PoissonArrivals):
+    if isinstance(block, traffic.PoissonArrivals):
         return Poisson(block.per_second)
-    if isinstance(block, shape.BurstyPoissonArrivals):
+    if isinstance(block, traffic.BurstyPoissonArrivals):
         return BurstyPoisson(
             block.per_second, block.multiplier, block.first_seconds, block.burst_seconds, block.every_seconds
         )
@@ -219,11 +219,11 @@ def _arrivals(
     return TraceReplay(source.path.parent / block.file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
 
 
-def _inputs(streams: Sequence[shape.StreamBlock], source: Source) -> list[InputFile]:
+def _inputs(streams: Sequence[traffic.StreamBlock], source: Source) -> list[InputFile]:
     """Return the trace files, each once, after comparing their digests."""
     found: dict[str, InputFile] = {}
     for place, stream in enumerate(streams):
-        if isinstance(stream.arrivals, shape.TraceArrivals):
+        if isinstance(stream.arrivals, traffic.TraceArrivals):
             path = f"streams[{place}].arrivals"
             expected = stream.arrivals.sha256.removeprefix("sha256:")
             found[stream.arrivals.file] = input_file(source.path.parent, stream.arrivals.file, expected, path)
@@ -231,33 +231,35 @@ def _inputs(streams: Sequence[shape.StreamBlock], source: Source) -> list[InputF
 
 
 def _tokens(
-    block: int | shape.ConstantTokens | shape.UniformTokens | shape.MixtureTokens,
+    block: int | traffic.ConstantTokens | traffic.UniformTokens | traffic.MixtureTokens,
 ) -> Constant | Uniform | Mixture:
-    if isinstance(block, shape.MixtureTokens):
+    if isinstance(block, traffic.MixtureTokens):
         return Mixture(tuple((weight, _part(part)) for weight, part in block.of))
     return _part(block)
 
 
-def _part(block: int | shape.ConstantTokens | shape.UniformTokens) -> Constant | Uniform:
+def _part(block: int | traffic.ConstantTokens | traffic.UniformTokens) -> Constant | Uniform:
     if isinstance(block, int):
         return Constant(block)
-    return Constant(block.value) if isinstance(block, shape.ConstantTokens) else Uniform(block.min, block.max)
+    return Constant(block.value) if isinstance(block, traffic.ConstantTokens) else Uniform(block.min, block.max)
 
 
-def _service(block: int | shape.ConstantService | shape.UniformService | shape.ExponentialService) -> Distribution:
+def _service(
+    block: int | traffic.ConstantService | traffic.UniformService | traffic.ExponentialService,
+) -> Distribution:
     if isinstance(block, int):
         return Constant(block)
-    if isinstance(block, shape.ConstantService):
+    if isinstance(block, traffic.ConstantService):
         return Constant(block.value)
-    return Uniform(block.min, block.max) if isinstance(block, shape.UniformService) else Exponential(block.mean)
+    return Uniform(block.min, block.max) if isinstance(block, traffic.UniformService) else Exponential(block.mean)
 
 
-def _provider(block: shape.ProviderBlock) -> ProviderModel:
+def _provider(block: capacity.ProviderBlock) -> ProviderModel:
     failures = block.failures.probability if block.failures else Fraction(0)
     return ProviderModel(block.id, _service(block.service_ms), failures)
 
 
-def _client(block: shape.ClientBlock) -> Client:
+def _client(block: traffic.ClientBlock) -> Client:
     cancellation = block.cancellation
     return Client(
         timeout_ns=block.timeout_ms,
@@ -269,8 +271,8 @@ def _client(block: shape.ClientBlock) -> Client:
     )
 
 
-def _retry(block: shape.NoRetry | shape.FixedRetry | shape.ExponentialRetry) -> Retry:
-    if isinstance(block, shape.NoRetry):
+def _retry(block: traffic.NoRetry | traffic.FixedRetry | traffic.ExponentialRetry) -> Retry:
+    if isinstance(block, traffic.NoRetry):
         return Retry()
-    cap_ns = block.cap_ms if isinstance(block, shape.ExponentialRetry) else block.base_ms
+    cap_ns = block.cap_ms if isinstance(block, traffic.ExponentialRetry) else block.base_ms
     return Retry(block.kind, block.base_ms, cap_ns, block.jitter, block.max_attempts)

@@ -13,6 +13,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from sim.manifest.blocks import Block
 from sim.manifest.scalars import complaint
+from tollgate.decision.profile import DEFAULT_QUANTUM_TOKENS
 
 
 def _number(value: object) -> object:
@@ -96,7 +97,7 @@ class SchedulingBlock(Block):
     kind: Literal["turns", "deficit"] = Field(
         default="turns", description="Longest unserved first, or deficit round robin by tokens."
     )
-    quantum_tokens: int = Field(default=1000, description="Credit of weight 1 a visit, for deficit.")
+    quantum_tokens: int = Field(default=DEFAULT_QUANTUM_TOKENS, description="Credit of weight 1 a visit, for deficit.")
     protect_large_requests: bool = Field(
         default=True, description="Whether a large request cannot be overtaken for ever."
     )

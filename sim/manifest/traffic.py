@@ -1,0 +1,330 @@
+"""The shape of the traffic in ``capacity-manifest/v1``: distributions, arrivals, streams and their clients.
+
+This module owns keys and types. Rules that span several blocks live in ``sim.manifest.build``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
+
+from sim.manifest.blocks import Block
+from sim.manifest.model import MAX_ATTEMPTS
+from sim.manifest.scalars import (
+    Amount,
+    Digest,
+    Milliseconds,
+    Multiplier,
+    Name,
+    PositiveMilliseconds,
+    PositiveNumber,
+    PositiveSeconds,
+    Probability,
+    Seconds,
+    complaint,
+)
+
+MAX_PRINCIPALS: Final = 1_000_000
+"""Most principals of one stream: ten times the 10^5 that the lab is measured at; each costs some hundred bytes."""
+
+
+def _kind_or_bare(value: object) -> str | None:
+    """Tell which branch a distribution takes: its kind, or a bare value."""
+    if isinstance(value, Mapping):
+        return str(value["kind"]) if "kind" in value else None
+    return "bare"
+
+
+def _ordered(value: object, info: ValidationInfo, below: str) -> None:
+    """Refuse an upper end below its lower end."""
+    low = info.data.get(below)
+    if isinstance(value, int) and isinstance(low, int) and value < low:
+        raise complaint(f"at least {below}")
+
+
+# --- distributions
+
+
+class ConstantTokens(Block):
+    """Always the same number of tokens."""
+
+    kind: Literal["constant"]
+    value: Amount = Field(description="Tokens of every request.")
+
+
+class UniformTokens(Block):
+    """Each whole number of tokens in a range equally likely."""
+
+    kind: Literal["uniform"]
+    min: Amount = Field(description="Fewest tokens.")
+    max: Amount = Field(description="Most tokens, included.")
+
+    @field_validator("max")
+    @classmethod
+    def _above_min(cls, value: int, info: ValidationInfo) -> int:
+        _ordered(value, info, "min")
+        return value
+
+
+TokenPart = Annotated[
+    Annotated[Amount, Tag("bare")]
+    | Annotated[ConstantTokens, Tag("constant")]
+    | Annotated[UniformTokens, Tag("uniform")],
+    Discriminator(_kind_or_bare),
+]
+MixturePart = Annotated[tuple[PositiveNumber, TokenPart], Field(strict=False)]
+
+
+class MixtureTokens(Block):
+    """One of several parts, by exact weights that sum to 1."""
+
+    kind: Literal["mixture"]
+    of: Annotated[list[MixturePart], Field(min_length=1)] = Field(
+        description="Pairs [weight, part]; a part is a number, constant or uniform. Weights are exact and sum to 1."
+    )
+
+    @field_validator("of")
+    @classmethod
+    def _whole(cls, value: list[tuple[Fraction, object]]) -> list[tuple[Fraction, object]]:
+        total = sum(weight for weight, _ in value)
+        if total != 1:
+            raise complaint(f"weights that sum to exactly 1; these sum to {total}")
+        return value
+
+
+Tokens = Annotated[
+    Annotated[Amount, Tag("bare")]
+    | Annotated[ConstantTokens, Tag("constant")]
+    | Annotated[UniformTokens, Tag("uniform")]
+    | Annotated[MixtureTokens, Tag("mixture")],
+    Discriminator(_kind_or_bare),
+]
+
+
+class ConstantService(Block):
+    """Every call takes the same time."""
+
+    kind: Literal["constant"]
+    value: PositiveMilliseconds = Field(description="Length of every call, ms.")
+
+
+class UniformService(Block):
+    """Each whole nanosecond in a range equally likely."""
+
+    kind: Literal["uniform"]
+    min: PositiveMilliseconds = Field(description="Shortest call, ms.")
+    max: PositiveMilliseconds = Field(description="Longest call, ms, included.")
+
+    @field_validator("max")
+    @classmethod
+    def _above_min(cls, value: int, info: ValidationInfo) -> int:
+        _ordered(value, info, "min")
+        return value
+
+
+class ExponentialService(Block):
+    """Exponential, rounded to whole nanoseconds, at least one."""
+
+    kind: Literal["exponential"]
+    mean: PositiveMilliseconds = Field(description="Mean length of a call, ms.")
+
+
+Service = Annotated[
+    Annotated[PositiveMilliseconds, Tag("bare")]
+    | Annotated[ConstantService, Tag("constant")]
+    | Annotated[UniformService, Tag("uniform")]
+    | Annotated[ExponentialService, Tag("exponential")],
+    Discriminator(_kind_or_bare),
+]
+
+
+# --- arrivals
+
+
+class PoissonArrivals(Block):
+    """A Poisson process."""
+
+    kind: Literal["poisson"]
+    per_second: PositiveNumber = Field(description="Arrivals a second, of each principal of the stream.")
+
+
+class BurstyPoissonArrivals(Block):
+    """A Poisson process whose rate is multiplied during bursts at known times."""
+
+    kind: Literal["bursty-poisson"]
+    per_second: PositiveNumber = Field(description="Arrivals a second outside bursts, of each principal of the stream.")
+    multiplier: Multiplier = Field(description="Factor on the rate inside a burst.")
+    first_seconds: Seconds = Field(
+        default=0, description="Start of the first burst, seconds from the start of the run."
+    )
+    burst_seconds: PositiveSeconds = Field(description="Length of a burst, seconds.")
+    every_seconds: PositiveSeconds | None = Field(
+        default=None,
+        description="From the start of one burst to the start of the next, seconds; without it there is one burst.",
+    )
+
+    @field_validator("every_seconds")
+    @classmethod
+    def _no_overlap(cls, value: int | None, info: ValidationInfo) -> int | None:
+        _ordered(value, info, "burst_seconds")
+        return value
+
+
+class TraceArrivals(Block):
+    """Rows of a recorded file, replayed in its order.
+
+    ``sim.workload.traces`` reads the file and judges how these keys go together.
+    """
+
+    later: ClassVar[tuple[str, ...]] = ("thin", "scale_rate", "time_warp", "bootstrap")
+
+    kind: Literal["trace"]
+    file: Annotated[str, Field(min_length=1)] = Field(description="The trace, relative to the manifest.")
+    sha256: Digest = Field(description="Hex SHA-256 of the file's bytes; another file is refused.")
+    format: Literal["csv", "jsonl"] = Field(description="How its rows are written.")
+    time_column: str = Field(description="Column or key of the instants.")
+    time_unit: Literal["date-time", "s", "ms", "us", "ns"] = Field(description="What an instant is written in.")
+    time_is: Literal["start", "end"] = Field(
+        default="start", description="Whether an instant is a request's start or its end."
+    )
+    tokens_columns: list[str] = Field(default=[], description="Columns whose sum is the size of a request, tokens.")
+    principal_column: str | None = Field(
+        default=None, description="Whom a request belongs to: the k-th id to appear is the stream's k-th principal."
+    )
+    duration_column: str | None = Field(
+        default=None, description="How long a call took; without it the provider's service time."
+    )
+    duration_unit: Literal["s", "ms", "us", "ns"] | None = Field(default=None, description="Unit of the durations.")
+    sort: bool = Field(
+        default=False, description="Whether rows are put into the order of time; if not, a step back is refused."
+    )
+    drop_invalid: bool = Field(default=False, description="Whether rows that cannot be used are left out, and counted.")
+    ms_per_token: PositiveNumber | None = Field(
+        default=None, description="Length of a call for each of its tokens, ms."
+    )
+
+
+Arrivals = Annotated[PoissonArrivals | BurstyPoissonArrivals | TraceArrivals, Discriminator("kind")]
+
+
+# --- streams
+
+
+class Work(Block):
+    """What one request asks for."""
+
+    later: ClassVar[tuple[str, ...]] = ("prompt_tokens", "output_tokens", "items", "bytes", "cost_usd")
+
+    tokens: Tokens = Field(description="Estimated tokens of a request: a number, constant, uniform or mixture.")
+
+
+class NoRetry(Block):
+    """One attempt."""
+
+    kind: Literal["none"]
+
+
+class FixedRetry(Block):
+    """The same wait before every further attempt."""
+
+    later: ClassVar[tuple[str, ...]] = ("budget",)
+
+    kind: Literal["fixed"]
+    base_ms: Milliseconds = Field(description="The wait, ms.")
+    jitter: Literal["none", "full"] = Field(
+        default="none", description="full draws each wait uniformly from 0 up to it."
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)] = Field(
+        description="Attempts in all, the first included."
+    )
+
+
+class ExponentialRetry(Block):
+    """A wait that doubles before every further attempt."""
+
+    later: ClassVar[tuple[str, ...]] = ("budget",)
+
+    kind: Literal["exponential"]
+    base_ms: Milliseconds = Field(description="The first wait, ms.")
+    cap_ms: Milliseconds = Field(description="The longest wait, ms.")
+    jitter: Literal["none", "full"] = Field(
+        default="none", description="full draws each wait uniformly from 0 up to it."
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)] = Field(
+        description="Attempts in all, the first included."
+    )
+
+    @field_validator("cap_ms")
+    @classmethod
+    def _above_base(cls, value: int, info: ValidationInfo) -> int:
+        _ordered(value, info, "base_ms")
+        return value
+
+
+RetryBlock = Annotated[NoRetry | FixedRetry | ExponentialRetry, Discriminator("kind")]
+
+
+class Cancellation(Block):
+    """Callers who change their mind."""
+
+    probability: Probability = Field(description="Share of requests that are cancelled.")
+    after_ms: Milliseconds = Field(description="When, ms after the request's arrival, if it is not over by then.")
+
+
+class ClientBlock(Block):
+    """How the callers of a stream behave."""
+
+    later: ClassVar[tuple[str, ...]] = ("retry_budget", "abandonment", "herd")
+
+    timeout_ms: PositiveMilliseconds | None = Field(
+        default=None,
+        description="How long a request may take from its arrival, over all attempts, ms; without it, for ever.",
+    )
+    retry: RetryBlock = Field(default=NoRetry(kind="none"), description="When a caller tries again.")
+    on_refusal: Literal["give-up", "retry"] = Field(
+        default="give-up", description="Whether a refusal ends the request or is retried like a failure."
+    )
+    retry_after: Literal["honour", "ignore"] = Field(
+        default="honour", description="Whether a wait that the service announces is waited out."
+    )
+    cancellation: Cancellation | None = Field(
+        default=None, description="Requests that their caller cancels; without it none."
+    )
+
+    @field_validator("on_refusal")
+    @classmethod
+    def _retries(cls, value: str, info: ValidationInfo) -> str:
+        if value == "retry" and isinstance(info.data.get("retry"), NoRetry):
+            raise complaint("give-up, unless retry says when to try again")
+        return value
+
+
+class StreamBlock(Block):
+    """A source of requests that behave alike."""
+
+    name: Name = Field(description="Name of the stream and of its random streams; unique.")
+    principal: Name = Field(description="Who asks: a name under profile.principals.")
+    count: Annotated[int, Field(ge=1, le=MAX_PRINCIPALS)] | None = Field(
+        default=None,
+        description="N principals, principal-1 to principal-N, each with the limits and the rate given here.",
+    )
+    cls: Name | None = Field(
+        default=None, alias="class", description="Class of its requests in reports; without it the stream's name."
+    )
+    arrivals: Arrivals = Field(description="When requests come: poisson, bursty-poisson or trace.")
+    work: Work | None = Field(default=None, description="What they ask for; only a trace that has sizes goes without.")
+    providers: Annotated[dict[Name, PositiveNumber], Field(min_length=1)] = Field(
+        description="Provider to weight; a request goes to one of them with probability weight over the sum of weights."
+    )
+    client: ClientBlock = Field(default=ClientBlock(), description="How its callers behave.")
+
+    @field_validator("work")
+    @classmethod
+    def _sized_once(cls, value: Work | None, info: ValidationInfo) -> Work | None:
+        arrivals = info.data.get("arrivals")
+        if value is not None and isinstance(arrivals, TraceArrivals) and arrivals.tokens_columns:
+            raise complaint("absent: the trace brings the sizes of its requests")
+        return value
