@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-_GRID_SHARE: Final = 0.5  # share of the steps between instants that are alike, for times that lie on a grid ...
-_GRID_TOLERANCE: Final = (
-    0.01  # ... alike up to this share of their median: the 3 s grid of Mooncake has steps of 3.000 and 3.001 s
-)
+# Times lie on a grid when this share of the steps are whole multiples of the median step, give or take this part of it:
+# the 3 s grid of Mooncake has steps of 3.000 and 3.001 s.
+_GRID_SHARE: Final = 0.9
+_GRID_TOLERANCE: Final = 0.01
+_GRID_STEPS_MIN: Final = 3  # fewer steps are alike by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +93,16 @@ def longest_run(at_ns: Integers) -> int:
 def grid_step(gaps: Integers) -> int | None:
     """Return the step of the grid on which the arrivals lie, ns, or None when they lie on none.
 
-    Arrivals lie on a grid when most of the steps between different instants are alike.
-
     Args:
         gaps: Between neighbouring arrivals, ns, shape ``(n,)``.
     """
     steps = gaps[gaps > 0]
-    if steps.size < 2:
+    if steps.size < _GRID_STEPS_MIN:
         return None
     median = int(np.sort(steps)[(len(steps) - 1) // 2])
-    alike = np.abs(steps - median) <= median * _GRID_TOLERANCE
-    return median if alike.mean() >= _GRID_SHARE else None
+    beside = (steps + median // 2) % median - median // 2
+    share = (np.abs(beside) <= median * _GRID_TOLERANCE).mean()
+    return median if share >= _GRID_SHARE else None
 
 
 def sliding_peak(at_ns: Integers, window_ns: int, weights: Integers | None = None) -> int:

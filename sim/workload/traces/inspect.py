@@ -216,17 +216,18 @@ def _doubts(figures: TraceSummary, dropped: int) -> Iterator[str]:
         yield f"{figures.rows} rows: p99 is the maximum, and every other figure is rough"
     grid_ns = figures.grid_ns
     if grid_ns is not None:
-        fine = [window for window in DISPERSION_WINDOWS_S if _counts_grid(window * NS_PER_S, grid_ns)]
-        blurred = f", dispersion and peak over {' and '.join(f'{window} s' for window in fine)}" if fine else ""
+        fine = [f"{window} s" for window in DISPERSION_WINDOWS_S if _counts_grid(window * NS_PER_S, grid_ns)]
+        blurred = f", dispersion and peak over {' and '.join(fine)}" if fine else ""
         step = seconds_text(grid_ns)
         yield f"the times lie on a grid of about {step} s: gaps{blurred} show the grid, not the traffic"
     elif figures.gap_zero_share is not None and figures.gap_zero_share >= _MANY_TIES:
         zero = _percent(figures.gap_zero_share)
         yield f"{zero} of the gaps are 0: their CV and autocorrelation show the resolution of the clock"
+    short = [f"{window} s" for window, count in figures.windows.items() if count < 2]
+    if short:
+        yield f"the trace has no two whole windows of {' or '.join(short)}: no dispersion over these"
     for window, count in figures.windows.items():
-        if count < 2:
-            yield f"the trace is shorter than two windows of {window} s: no dispersion over {window} s"
-        elif count < _FEW_WINDOWS:
+        if 2 <= count < _FEW_WINDOWS:
             yield f"only {count} whole windows of {window} s: read the dispersion as ±{sqrt(2 / (count - 1)):.0%}"
     if figures.gap_max_ns and figures.rate_per_s and figures.gap_max_ns * figures.rate_per_s > _LONG_GAP * NS_PER_S:
         times = figures.gap_max_ns * figures.rate_per_s / NS_PER_S

@@ -12,6 +12,7 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NoReturn, get_args
 
@@ -217,16 +218,19 @@ def first_rows(path: Path, format: Format, count: int) -> tuple[tuple[str, ...],
     Args:
         path: The file.
         format: How to read it.
-        count: How many lines to look at, at most.
+        count: How many rows to look at, at most.
+
+    Raises:
+        ConfigError: If the file cannot be read, or none of the rows looked at can.
     """
     reader = RowReader(path, format)
-    found: list[Row] = []
     with closing(iter(reader)) as rows:
-        for _, row in zip(range(count), rows, strict=False):
-            if isinstance(row, Row):
-                found.append(row)
-    names = reader.header or tuple(dict.fromkeys(name for row in found for name in row.cells))
-    return names, found
+        seen = list(islice(rows, count))
+    found = [row for row in seen if isinstance(row, Row)]
+    for fault in seen:
+        if not found and isinstance(fault, Fault):
+            raise fault.error(str(path))
+    return reader.header or tuple(dict.fromkeys(name for row in found for name in row.cells)), found
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -40,9 +40,13 @@ _DECIMAL = re.compile(r"([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:[eE]([+-]?[0-9]{1,2}
 _DATE_TIME_FORM = "a date-time such as 2023-11-16 18:17:03.9799600 or 2023-11-16T18:17:03Z"
 
 # A first value this large cannot be an offset from the start of a capture that anyone would replay, but is an instant
-# after 1973 counted from 1970 in the unit named. Seconds since 1970 need no entry: seconds are what a bare number means
-# anyway.
-_EPOCH_FROM: Final[tuple[tuple[int, LengthUnit], ...]] = ((10**17, "ns"), (10**14, "us"), (10**11, "ms"))
+# after 1973 (for seconds: after 2001) counted from 1970 in the unit named.
+_EPOCH_FROM: Final[tuple[tuple[int, LengthUnit], ...]] = (
+    (10**17, "ns"),
+    (10**14, "us"),
+    (10**11, "ms"),
+    (10**9, "s"),
+)
 
 _UNIT_WORDS: Final[dict[str, LengthUnit]] = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),

@@ -56,8 +56,10 @@ def test_what_the_user_names_wins_and_an_empty_name_means_none(csv):
 def test_every_choice_is_told_and_the_rest_is_listed_as_ignored(csv):
     detection = detect(csv("ts,x,tokens", "1700000000000,2,3"), TraceOptions())
     assert detection.taken == (
-        "time (start of the request): 'ts' in ms,"
-        " because the first value, 1700000000000, is an instant since 1970 in that unit",
+        (
+            "time (start of the request): 'ts' in ms,"
+            " because the first value, 1700000000000, is an instant since 1970 in that unit"
+        ),
         "tokens: 'tokens'",
         "principal: none; all rows belong to one",
     )

@@ -57,9 +57,9 @@ def test_the_longest_run_of_one_instant():
 
 
 def test_a_grid_is_seen_through_steps_that_are_a_little_off():
-    assert grid_step(column(0, 0, 3000, 3001, 0, 3000, 6000)) == 3000
+    assert grid_step(column(0, 0, 3000, 3001, 0, 3000, 5999)) == 3000
     assert grid_step(column(10, 25, 3, 70, 41)) is None
-    assert grid_step(column(0, 5)) is None
+    assert grid_step(column(0, 5, 5)) is None
 
 
 def test_a_sliding_peak_finds_the_window_that_fixed_ones_cut():

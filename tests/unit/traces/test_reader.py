@@ -142,3 +142,9 @@ def test_first_rows_of_json_lines_name_every_key_that_appears(trace):
     names, rows = first_rows(trace('{"t": 1}\n{"t": 2, "who": "a"}\n', "t.jsonl"), "jsonl", 10)
     assert names == ("t", "who")
     assert len(rows) == 2
+
+
+def test_a_file_of_which_no_row_can_be_read_is_refused_by_its_first_row(trace):
+    path = trace('{\n  "t": 1\n}\n', "pretty.jsonl")
+    with pytest.raises(ConfigError, match=r"row 1: got '{'; allowed: one JSON object a line"):
+        first_rows(path, "jsonl", 10)
