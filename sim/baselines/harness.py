@@ -189,7 +189,7 @@ class _Harness:
             if caller.is_queued:
                 caller.is_queued = False
                 self._observer.queued(caller, -1, now)
-            if ask.lease is not None:
+            if ask.permit is not None:
                 self._observer.admitted(caller, ask.queue_delay, now)
             self._undelivered.append(caller)
 
@@ -243,10 +243,10 @@ class _Harness:
         """
         caller.is_calling = False
         self._observer.call_ended(caller, outcome, self._time.now)
-        lease = caller.current_ask.lease
-        if lease is None:
+        permit = caller.current_ask.permit
+        if permit is None:
             raise InvariantViolation(f"arrival {caller.ordinal} ended a call that was never admitted")
-        self._controller.release(lease, _TOLD[outcome], self._time.now)
+        self._controller.release(permit, _TOLD[outcome], self._time.now)
         self._note_decisions()
 
     def _settle(self, caller: Caller, outcome: RequestOutcome, reason: DenyReason | None) -> None:

@@ -169,7 +169,8 @@ class Observer:
     def result(self, controller: Controller, end_ms: int) -> ReferenceResult:
         """Close the trace and return what was observed."""
         index = {provider: place for place, provider in enumerate(self._providers)}
-        for change, ordinal in controller.changes:
+        # The shipped breaker stamps its turn to half-open with the instant it was due, which may lie before the look.
+        for change, ordinal in sorted(controller.changes, key=lambda caused: caused[0].at_ms):
             self._trace.transitions.append(
                 (
                     index[change.provider],

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sim.baselines.breakers import BreakerChange, CorrectBreaker, NoBreaker, QuirkyBreaker
 from sim.baselines.limits import ReferenceLimits, reference_limits
-from sim.baselines.state import Ask, Lane, Lease, Pool, Provider
+from sim.baselines.state import Ask, Lane, Permit, Pool, Provider
 from tollgate.core.breaker import Outcome, RetryAfter
 from tollgate.core.deny import DenyReason
 from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_MS
@@ -99,9 +99,9 @@ class Controller:
         """Create an idle controller; with ``correct_breaker`` its breakers are the shipped ones."""
         self._timer = timer
         self._breaker_kind: type[QuirkyBreaker | CorrectBreaker] = CorrectBreaker if correct_breaker else QuirkyBreaker
-        self._workspace = Pool("workspace", "workspace", reference_limits(profile.workspace))
+        self._workspace = Pool("workspace", reference_limits(profile.workspace))
         self._principals = {
-            name: Pool("principal", name, reference_limits(limits)) for name, limits in profile.principals.items()
+            name: Pool("principal", reference_limits(limits)) for name, limits in profile.principals.items()
         }
         self._reserving = [pool for pool in self._principals.values() if pool.limits.reserved_concurrency > 0]
         self._providers = {
@@ -110,7 +110,7 @@ class Controller:
         self._lanes: dict[tuple[str, str], Lane] = {}
         self._in_line: dict[Lane, None] = {}
         self._cursor = 0
-        self._spent: dict[str, Spent] = {}
+        self._spent: dict[str, dict[Pool, Spent]] = {}  # by invocation
         self._decided: list[Ask] = []
         self._at_hand = -1
         self.changes: list[tuple[BreakerChange, int]] = []
@@ -163,26 +163,26 @@ class Controller:
             self._refuse(ask, DenyReason.CANCELLED)
             self.pump(now)
 
-    def release(self, lease: Lease, outcome: Outcome | None, now: int) -> bool:
+    def release(self, permit: Permit, outcome: Outcome | None, now: int) -> bool:
         """Take the end of an admitted call.
 
         Args:
-            lease: Its admission.
+            permit: Its admission.
             outcome: How it ended; None if nobody told.
             now: Time, ms.
 
         Returns:
             Whether this was its first release; a second one changes nothing.
         """
-        if lease.is_released:
+        if permit.is_released:
             return False
-        lease.is_released = True
-        principal, provider = lease.lane.principal, lease.lane.provider
-        for pool in lease.lane.pools:
+        permit.is_released = True
+        principal, provider = permit.lane.principal, permit.lane.provider
+        for pool in permit.lane.pools:
             pool.in_flight -= 1
             pool.calls_of[principal] -= 1
-        self._at_hand = lease.ask.ordinal
-        provider.breaker.release(lease.breaker_handle, outcome, now)
+        self._at_hand = permit.ask.ordinal
+        provider.breaker.release(permit.breaker_handle, outcome, now)
         if isinstance(outcome, RetryAfter):
             provider.paused_until = max(provider.paused_until, now + max(0, outcome.ns // NS_PER_MS))
             self.retry_pressure += 1
@@ -192,8 +192,8 @@ class Controller:
     def settle(self, budget_id: str) -> None:
         """Forget what an invocation has spent, and all whose ids continue its id after a colon (Q17)."""
         prefix = f"{budget_id}:"
-        for key in [key for key in self._spent if key.startswith(prefix)]:
-            del self._spent[key]
+        for known in [known for known in self._spent if known == budget_id or known.startswith(prefix)]:
+            del self._spent[known]
 
     # --------------------------------------------------------------------------------------------------------- the pump
 
@@ -265,20 +265,20 @@ class Controller:
 
     def _admit(self, ask: Ask, lane: Lane, now: int) -> None:
         tokens = ask.tokens or 0
+        ledger = self._spent.setdefault(ask.budget_id, {})
         for pool in lane.pools:
             if pool.requests is not None:
                 pool.requests.take(1)
             if pool.tokens is not None:
                 pool.tokens.take(tokens)
-            key = f"{ask.budget_id}:{pool.key}"
-            spent = self._spent.get(key, NOTHING_SPENT)
-            self._spent[key] = Spent(
+            spent = ledger.get(pool, NOTHING_SPENT)
+            ledger[pool] = Spent(
                 spent.attempts + _attempts(ask), spent.cost_micros + (ask.cost_micros or 0), spent.tokens + tokens
             )
             pool.in_flight += 1
             pool.calls_of[lane.principal] = pool.calls_of.get(lane.principal, 0) + 1
         ask.queue_delay = now - ask.asked_at
-        ask.lease = Lease(ask, lane, lane.provider.breaker.admit(now))
+        ask.permit = Permit(ask, lane, lane.provider.breaker.admit(now))
         self._decided.append(ask)
 
     # ---------------------------------------------------------------------------------------------- the tests, in order
@@ -322,9 +322,10 @@ class Controller:
         What can never be met is refused only here, behind all the waiting (Q10).
         """
         tokens = ask.tokens or 0
+        ledger = self._spent.get(ask.budget_id, {})
         for pool in lane.pools:
             limits = pool.limits
-            spent = self._spent.get(f"{ask.budget_id}:{pool.key}", NOTHING_SPENT)
+            spent = ledger.get(pool, NOTHING_SPENT)
             if spent.attempts + _attempts(ask) > limits.max_attempts:
                 return DenyReason.ATTEMPTS
             if _exceeds(ask.cost_micros, limits.max_cost_micros, spent.cost_micros):
@@ -354,15 +355,15 @@ class Controller:
         key = (ask.provider, ask.principal)
         lane = self._lanes.get(key)
         if lane is None:
-            principal = self._principals.get(ask.principal) or Pool("principal", ask.principal, None)
+            principal = self._principals.get(ask.principal) or Pool("principal", None)
             provider = self._providers.get(ask.provider) or self._new_provider(ask.provider, None)
             lane = self._lanes[key] = Lane(principal, self._workspace, provider)
         return lane
 
     def _new_provider(self, name: str, limits: ReferenceLimits | None) -> Provider:
         if limits is None or limits.breaker is None:
-            return Provider(name, limits, NoBreaker())
-        return Provider(name, limits, self._breaker_kind(name, limits.breaker, self._note_change))
+            return Provider(limits, NoBreaker())
+        return Provider(limits, self._breaker_kind(name, limits.breaker, self._note_change))
 
     def _note_change(self, change: BreakerChange) -> None:
         self.changes.append((change, self._at_hand))

@@ -55,8 +55,9 @@ class Pool:
     """One principal, workspace or provider: its limits, buckets, calls in flight and waiting requests.
 
     Attributes:
-        key: Its name among all pools.
-        limits: What it may use; None if the profile does not know it.
+        is_configured: Whether the profile knows it; nothing may be asked of a pool that it does not know.
+        limits: What it may use.
+        share: Calls in flight here that one principal may have.
         requests: Its request bucket, None without a limit.
         tokens: Its token bucket, None without a limit.
         calls_of: Calls in flight here by principal.
@@ -66,9 +67,7 @@ class Pool:
         "calls_of",
         "in_flight",
         "is_configured",
-        "key",
         "limits",
-        "name",
         "requests",
         "scope",
         "share",
@@ -76,10 +75,8 @@ class Pool:
         "waiting",
     )
 
-    def __init__(self, scope: Scope, name: str, limits: ReferenceLimits | None) -> None:
+    def __init__(self, scope: Scope, limits: ReferenceLimits | None) -> None:
         self.scope = scope
-        self.name = name
-        self.key = f"{scope}:{name}"
         self.is_configured = limits is not None
         self.limits = limits or ReferenceLimits()
         self.share = self.limits.share_of(self.limits.concurrency)
@@ -96,8 +93,8 @@ class Provider(Pool):
 
     __slots__ = ("breaker", "paused_until")
 
-    def __init__(self, name: str, limits: ReferenceLimits | None, breaker: ProviderBreaker) -> None:
-        super().__init__("provider", name, limits)
+    def __init__(self, limits: ReferenceLimits | None, breaker: ProviderBreaker) -> None:
+        super().__init__("provider", limits)
         self.breaker = breaker
         self.paused_until = 0
 
@@ -149,7 +146,7 @@ class Ask:
         asked_at: When it asked, ms.
         first_hold: What first made it wait.
         refusal: Why it was refused; None while it waits and when it was admitted.
-        lease: To be released when the call ends; None unless it was admitted.
+        permit: To be released when the call ends; None unless it was admitted.
         queue_delay: Wait up to the admission, ms. A refusal leaves it at 0 however long the wait was (Q18).
     """
 
@@ -169,16 +166,16 @@ class Ask:
     asked_at: int = 0
     first_hold: Hold = Hold.NONE
     refusal: DenyReason | None = None
-    lease: Lease | None = None
+    permit: Permit | None = None
     queue_delay: int = 0
 
     @property
     def is_waiting(self) -> bool:
         """Whether it has asked and has no answer."""
-        return self.lease is None and self.refusal is None
+        return self.permit is None and self.refusal is None
 
 
-class Lease:
+class Permit:
     """An admission, to be released once."""
 
     __slots__ = ("ask", "breaker_handle", "is_released", "lane")

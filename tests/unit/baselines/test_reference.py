@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import pytest
 
 from sim.baselines.reference import Controller, hint
-from sim.baselines.state import Ask, Lease
+from sim.baselines.state import Ask, Permit
 from sim.baselines.timeline import Timeline
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, RetryAfter
 from tollgate.core.deny import DenyReason
@@ -51,13 +51,13 @@ class Bench:
         self.hear()
         return ask
 
-    def call(self, principal: str, provider: str = "p", **estimate: int) -> Lease:
-        lease = self.ask(principal, provider, **estimate).lease
-        assert lease is not None
-        return lease
+    def call(self, principal: str, provider: str = "p", **estimate: int) -> Permit:
+        permit = self.ask(principal, provider, **estimate).permit
+        assert permit is not None
+        return permit
 
-    def release(self, lease: Lease, outcome: Outcome | None = SUCCESS) -> None:
-        assert self.controller.release(lease, outcome, self.time.now)
+    def release(self, permit: Permit, outcome: Outcome | None = SUCCESS) -> None:
+        assert self.controller.release(permit, outcome, self.time.now)
         self.hear()
 
     def run(self, until: int) -> None:
@@ -68,7 +68,7 @@ class Bench:
 
     @property
     def admitted(self) -> str:
-        return "".join(ask.principal for ask in self.log if ask.lease)
+        return "".join(ask.principal for ask in self.log if ask.permit)
 
     def changes(self) -> list[str]:
         return [f"{change.from_state}->{change.to_state}" for change, _ in self.controller.changes]
@@ -96,9 +96,9 @@ def test_a_lane_is_passed_over_when_a_lane_before_it_vanishes():
     bench.log.clear()
     bench.release(first)
     while any(ask.is_waiting for ask in asks):
-        lease = bench.log[-1].lease
-        assert lease is not None
-        bench.release(lease)
+        permit = bench.log[-1].permit
+        assert permit is not None
+        bench.release(permit)
     assert bench.admitted == "ACBDB"
 
 
@@ -153,19 +153,19 @@ def test_a_holder_keeps_tokens_back_while_its_provider_pauses():
     bench.run(9999)
     assert small.is_waiting
     bench.run(12_000)
-    assert large.lease is not None
-    assert small.lease is not None
+    assert large.permit is not None
+    assert small.permit is not None
 
 
 # ----------------------------------------------------------------------------------------------------------- breakers
 
 
-def tripped(*, correct_breaker: bool = False) -> tuple[Bench, Lease]:
+def tripped(*, correct_breaker: bool = False) -> tuple[Bench, Permit]:
     """Return a bench whose breaker opened at 0 ms, and a call that was admitted before."""
     bench = Bench(providers={"p": {"circuit_breaker": BREAKER}}, correct_breaker=correct_breaker)
     late = bench.call("A")
-    for lease in (bench.call("B"), bench.call("C")):
-        bench.release(lease, FAILURE)
+    for permit in (bench.call("B"), bench.call("C")):
+        bench.release(permit, FAILURE)
     return bench, late
 
 
@@ -205,8 +205,8 @@ def test_with_the_correct_breaker_a_late_release_makes_no_room():
 @pytest.mark.parametrize(("correct_breaker", "expected"), [(False, ["closed->open"]), (True, [])])
 def test_cancelled_calls_count_as_failures_only_in_the_quirky_breaker(correct_breaker, expected):
     bench = Bench(providers={"p": {"circuit_breaker": BREAKER}}, correct_breaker=correct_breaker)
-    for lease in (bench.call("A"), bench.call("B")):
-        bench.release(lease, CANCELLED)
+    for permit in (bench.call("A"), bench.call("B")):
+        bench.release(permit, CANCELLED)
     assert bench.changes() == expected
 
 
@@ -223,8 +223,8 @@ def test_a_probe_answered_with_retry_after_settles_nothing_in_the_quirky_breaker
 
 def test_turning_half_open_stands_although_the_call_is_then_deferred():
     bench = Bench(providers={"p": {"circuit_breaker": BREAKER, "requests_per_minute": 2}})
-    for lease in (bench.call("A"), bench.call("B")):
-        bench.release(lease, FAILURE)
+    for permit in (bench.call("A"), bench.call("B")):
+        bench.release(permit, FAILURE)
     bench.run(1000)
     assert bench.ask("C").first_hold is Hold.PROVIDER_REQUESTS
     assert bench.changes() == ["closed->open", "open->half-open"]
@@ -319,7 +319,7 @@ def test_settling_a_budget_forgets_those_whose_id_continues_it():
     bench.controller.settle("job")
     again = Ask("job:1", "A", "p", FAR)
     bench.controller.ask(again, 0)
-    assert again.lease is not None
+    assert again.permit is not None
 
 
 def test_a_budget_that_is_spent_refuses_the_next_attempt():
@@ -347,9 +347,9 @@ def test_retry_pressure_only_grows():
 
 def test_a_second_release_of_a_lease_changes_nothing():
     bench = Bench()
-    lease = bench.call("A")
-    bench.release(lease)
-    assert not bench.controller.release(lease, SUCCESS, 0)
+    permit = bench.call("A")
+    bench.release(permit)
+    assert not bench.controller.release(permit, SUCCESS, 0)
     assert bench.controller.in_flight == 0
 
 
