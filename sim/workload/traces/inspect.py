@@ -14,7 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from sim.workload.traces.columns import Detection, TraceOptions, detect
+from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.figures import (
     Quantiles,
     autocorrelation,

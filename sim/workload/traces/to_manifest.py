@@ -17,7 +17,8 @@ from typing import Final
 
 from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.workload.traces.assume import ServiceTime, drain_s, service_time
-from sim.workload.traces.columns import Detection, Reading, TraceOptions, detect
+from sim.workload.traces.columns import Reading, TraceOptions
+from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.flow import flow, printable
 from sim.workload.traces.limits import Limits, assumed_limits, limits_of_file
 from sim.workload.traces.replay import TraceReplay

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sim.workload.traces.columns import TraceOptions, detect
+from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceReplay, replay
 from sim.workload.traces.rows import load_table
 from tollgate.core.errors import ConfigError

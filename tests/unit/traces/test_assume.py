@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sim.workload.traces.assume import assumed_profile, drain_s, generous, service_time
-from sim.workload.traces.columns import TraceOptions, detect
+from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceReplay
 from sim.workload.traces.rows import load_table
 from tollgate.core.errors import ConfigError

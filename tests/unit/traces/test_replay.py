@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from sim.workload.traces.columns import TraceOptions, detect
+from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceReplay, replay
 from tollgate.core.errors import ConfigError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sim.workload.traces import rows as rows_module
-from sim.workload.traces.columns import TraceOptions, detect
+from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
 from sim.workload.traces.faults import FaultKind
 from sim.workload.traces.rows import ArrivalReader, load_table
 from tollgate.core.errors import ConfigError

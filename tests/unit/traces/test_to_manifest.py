@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from sim.experiment import run
 from sim.manifest import load
 from sim.manifest.model import Constant, Exponential, Uniform
 from sim.workload.traces.columns import TraceOptions
@@ -231,3 +232,11 @@ def test_a_trace_of_more_than_a_year_is_refused(tmp_path):
     path.write_text("time\n2020-01-01 00:00:00\n2023-01-01 00:00:00\n")
     with pytest.raises(ConfigError, match=r"row 3: .*shorter than the longest run"):
         to_manifest(path, TraceOptions(), ManifestOptions(folder=tmp_path))
+
+
+@pytest.mark.parametrize("name", ["ticks.csv", "grid.jsonl", "ended.csv"])
+def test_a_run_of_the_manifest_admits_every_row_under_the_assumed_limits(manifest_of, name):
+    _, manifest = manifest_of(name)
+    observed = {entry["metric"]: entry["value"] for entry in run(manifest).observations if not entry["labels"]}
+    rows = len(replayed(manifest)[0])
+    assert (observed["arrivals"], observed["completed"], observed["shed"]) == (rows, rows, 0)
