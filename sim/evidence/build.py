@@ -8,6 +8,7 @@ files; writing is ``sim.evidence.bundle``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Final, Protocol
 
 from sim.evidence.record import judge, observation_key, seal
@@ -31,8 +32,14 @@ from sim.evidence.source import Tool
 from sim.gates import CheckRow, Gate, Guarantees, ObservationRow
 from sim.manifest.model import Manifest
 from tollgate.core.errors import EvidenceError
+from tollgate.core.units import NS_PER_MS, decimal_text
 
 OFFLINE_MODE: Final = "offline-fake-provider"
+SHIPPED_DISCIPLINE: Final = "default"
+
+VIRTUAL_DURATION: Final = "duration.virtual"
+"""Observation that every record has beside the metrics; the seed's form asks for it."""
+
 DEFAULT_CONFIDENCE: Final = "0.95"
 """Confidence of a gate that states none (contract: gates)."""
 
@@ -76,6 +83,10 @@ class RunLike(Protocol):
     @property
     def slowest(self) -> Sequence[Mapping[str, object]]:
         """Its worst requests."""
+
+    @property
+    def end_ns(self) -> int:
+        """End of the drain, ns from the start."""
 
     @property
     def arrivals_sha256(self) -> str:
@@ -138,7 +149,7 @@ def build_record(run: RunLike, tool: Tool, artefacts: Sequence[Artefact], *, dri
             f"{manifest.path}: mode: got {manifest.mode!r}; allowed: {OFFLINE_MODE!r}, the one that runs"
         )
     plan = plan_of(manifest, seed=run.seed)
-    observations = sorted(run.observations, key=observation_key)
+    observations = sorted([*run.observations, _duration(run)], key=observation_key)
     gates, verdict = judge(plan["gates"], observations, run.checks, run.host)
     return seal(
         Record(
@@ -179,19 +190,25 @@ def build_record(run: RunLike, tool: Tool, artefacts: Sequence[Artefact], *, dri
     )
 
 
+def _duration(run: RunLike) -> ObservationRow:
+    """Return how long the run went on in virtual time, drain included, ms."""
+    duration = decimal_text(Fraction(run.end_ns, NS_PER_MS))
+    return ObservationRow(metric=VIRTUAL_DURATION, labels={}, value=duration, unit="ms", n=1, half_width=None)
+
+
 def _flags(run: RunLike, verdict: VerdictRow, *, drifted: bool) -> list[Flag]:
     """Return the flags a run has earned.
 
-    ``load-manifest-offline-passed`` says that the manifest passed, so the run must have been of the manifest as it
-    stands: nothing overridden, nothing drifted, its own discipline. ``load-manifest-qualified`` takes a staged
-    provider, which no offline run can stand for.
+    ``load-manifest-offline-passed`` says that the limits of this manifest passed, so the run must have been of the
+    manifest as it stands, nothing overridden or cut or drifted, through the controller that ships and not a baseline.
+    ``load-manifest-qualified`` takes a staged provider, which no offline run can stand for.
     """
     manifest = run.manifest
     as_written = (
         not drifted
         and not manifest.overrides
         and manifest.horizon_ns == manifest.declared_horizon_ns
-        and run.discipline == manifest.discipline
+        and run.discipline == SHIPPED_DISCIPLINE
     )
     passed = as_written and verdict["overall"] == "PASS"
     earned: dict[Flag, bool] = {OFFLINE_PASSED: passed, DRIFT: drifted}

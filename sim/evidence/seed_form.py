@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Final, Literal, TypedDict, cast, get_args
 
-from sim.evidence.build import OFFLINE_MODE
+from sim.evidence.build import OFFLINE_MODE, SHIPPED_DISCIPLINE, VIRTUAL_DURATION
 from sim.evidence.record import parse
 from sim.evidence.schema import Digest, Record
 from sim.evidence.shapes import check
@@ -22,9 +22,6 @@ from tollgate.core.errors import EvidenceError, shown
 from tollgate.core.units import NS_PER_S, fraction
 
 EXPORT_SCHEMA: Final = "decision-load-result/v1"
-
-VIRTUAL_DURATION: Final = "duration.virtual"
-"""Observation that a run of a seed manifest adds to the metrics: virtual time from start to end of drain, ms."""
 
 SeedSchema = Literal["decision-load-manifest/v1", "decision-load-manifest/v2"]
 JsonNumber = int | float
@@ -145,7 +142,7 @@ def read_export(data: bytes, *, file: str) -> Export:
 
 def discipline_of(exported: Export) -> str:
     """Return the discipline that an export's target names."""
-    return exported["target"].partition("/")[2] or "default"
+    return exported["target"].partition("/")[2] or SHIPPED_DISCIPLINE
 
 
 def window_ns_of(exported: Export) -> int:
@@ -155,7 +152,7 @@ def window_ns_of(exported: Export) -> int:
 
 def _target(kind: str, discipline: str) -> str:
     """Return the seed's name of a target; another discipline than the default is named behind it."""
-    return kind if discipline == "default" else f"{kind}/{discipline}"
+    return kind if discipline == SHIPPED_DISCIPLINE else f"{kind}/{discipline}"
 
 
 def _digest_of(exported: Export) -> str:

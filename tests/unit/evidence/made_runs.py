@@ -1,9 +1,8 @@
-"""Hand-made runs: small, complete, and independent of every generator, so that each figure in a record is known beforehand."""
+"""Hand-made runs: small, complete, and independent of every generator: each figure of a record is known beforehand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 
 from sim.evidence.source import Tool
@@ -75,6 +74,7 @@ class MadeRun:
     checks: tuple = tuple(CHECKS)
     series: Series | None = field(default_factory=Series)
     slowest: tuple = ({"ordinal": 7, "sojourn_ns": 1_500_000},)
+    end_ns: int = 10 * NS_PER_S
     arrivals_sha256: str = "1" * 64
     outcomes_sha256: str = "2" * 64
     host: dict = field(default_factory=lambda: dict(HOST))
@@ -113,8 +113,3 @@ def made_run(**changes):
     fields = MadeRun.__dataclass_fields__
     manifest = changes.pop("manifest", None) or made_manifest(**{k: v for k, v in changes.items() if k not in fields})
     return MadeRun(manifest, **{key: value for key, value in changes.items() if key in fields})
-
-
-def exactly(text):
-    """Return a decimal text as a fraction, without the code under test."""
-    return Fraction(text)
