@@ -23,11 +23,11 @@ class Block(BaseModel):
     def _remember(cls, value: object, info: ValidationInfo) -> object:
         """Note which block reads which mapping, so that a complaint about an unknown key can name the known ones."""
         if info.context is not None and isinstance(value, Mapping):
-            info.context.append((value, Keys(cls.keys(), cls.later)))
+            info.context.append((value, Keys(cls.key_names(), cls.later)))
         return value
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def key_names(cls) -> tuple[str, ...]:
         """Return the keys as files spell them, in the order of the reference."""
         return tuple(field.alias or name for name, field in cls.model_fields.items())
 

@@ -89,6 +89,7 @@ def build_capacity(source: Source) -> Manifest:
         declared_horizon_ns=phases[-1].end_ns,
         format=source.format,
         window_ns=source.window_ns,
+        seed_given=source.seed,
         overrides=source.overrides,
     )
 

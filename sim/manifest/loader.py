@@ -98,7 +98,7 @@ def with_overrides(
             manifest.raw,
             _mapping(document),
             manifest.format,
-            manifest.seed if seed is None else seed,
+            manifest.seed_given if seed is None else seed,
             window_ns,
             overrides,
             assume,
@@ -142,16 +142,19 @@ def _mapping(document: object) -> Mapping[str, object]:
 
 def _build(source: Source) -> Manifest:
     try:
-        return _builder(source.document.get("schema"))(source)
+        return _builder(source)(source)
     except ConfigError as error:
         raise error.within(file=str(source.path)) from None
 
 
-def _builder(name: object) -> Callable[[Source], Manifest]:
+def _builder(source: Source) -> Callable[[Source], Manifest]:
+    name = source.document.get("schema")
     build = SCHEMAS.get(name) if isinstance(name, str) else None
     if build is None:
         got = NOTHING if name is None else shown_value(name)
         raise ConfigError("schema", got, f"one of {', '.join(SCHEMAS)}", hint=nearest(str(name), SCHEMAS))
+    if source.assumptions_path is not None and name != seed_shape.V1:
+        raise ConfigError("schema", name, f"{seed_shape.V1}, to go with assumptions: only it leaves something open")
     return build
 
 

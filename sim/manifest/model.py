@@ -350,6 +350,7 @@ class Manifest:
         declared_horizon_ns: Length of the phases before a window cut them.
         format: How ``raw`` was read.
         window_ns: The cut that was asked for; None for none.
+        seed_given: The seed that replaces the file's; None for none.
         assumptions_path: The file of assumptions that completes the manifest; None where there is none.
         assumptions_raw: Its exact bytes.
         overrides: (path, value) changed after reading, for the record.
@@ -382,6 +383,7 @@ class Manifest:
     declared_horizon_ns: int = 0
     format: Literal["json", "yaml"] = "json"
     window_ns: int | None = None
+    seed_given: int | None = None
     assumptions_path: Path | None = None
     assumptions_raw: bytes = field(default=b"", repr=False)
     overrides: tuple[tuple[str, str], ...] = ()

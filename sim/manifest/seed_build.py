@@ -30,7 +30,6 @@ from sim.manifest.seed_bounds import seed_gates
 from sim.manifest.seed_limits import limits_block, seed_profile
 from sim.manifest.seed_shape import (
     V1,
-    V2,
     Assumptions,
     BurstyArrivals,
     Durations,
@@ -78,8 +77,6 @@ def build_seed_v2(source: Source) -> Manifest:
     Raises:
         ConfigError: For the first problem in it.
     """
-    if source.assumptions_path is not None:
-        raise ConfigError("schema", V2, f"{V1}: only that version leaves something to assume")
     block = ManifestV2.read(source.document)
     unique([principal.id for principal in block.principals], "principals", "id")
     model = block.arrival_model
@@ -236,6 +233,7 @@ def _manifest(
         declared_horizon_ns=phases[-1].end_ns,
         format=source.format,
         window_ns=source.window_ns,
+        seed_given=source.seed,
         assumptions_path=source.assumptions_path,
         assumptions_raw=source.assumptions_raw,
         overrides=source.overrides,

@@ -1,0 +1,244 @@
+"""Every bad manifest gets one complaint that names file, key path, the value and what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.manifest import load
+from tests.unit.manifest.texts import SMALL, changed, read
+from tollgate.core.errors import ConfigError
+
+
+def refusal(text, name="small.yaml"):
+    with pytest.raises(ConfigError) as caught:
+        read(text, name)
+    message = str(caught.value)
+    assert message.startswith(f"{name}: ")
+    assert "\n" not in message
+    return message
+
+
+PRIMARY = "{primary: {concurrency: 6, circuit_breaker: {failure_threshold: 5, open_ms: 1000, half_open_max_calls: 1}}}"
+PRINCIPALS = "{noisy: {concurrency: 8}, quiet: {concurrency: 2, reserved_concurrency: 1}}"
+WORLD = SMALL[SMALL.index("providers:\n- {id") : SMALL.index("gates:")]
+PHASES = SMALL[SMALL.index("phases:") : SMALL.index("streams:")]
+
+CASES = {
+    "unknown key": (("seed: 7", "sed: 7"), ["sed: got the unknown key 'sed'", 'did you mean "seed"?']),
+    "unknown limit": (("concurrency: 8,", "concurency: 8,"), ["profile.workspace.concurency", '"concurrency"']),
+    "limit of another scope": (
+        ("noisy: {conc", "noisy: {max_principal_share: 1, conc"),
+        ["profile.principals.noisy.max_"],
+    ),
+    "unknown key in a list": (("retry: {kind", "retri: {kind"), ["streams[0].client.retri", '"retry"']),
+    "text for an integer": (("seed: 7", 'seed: "7"'), ["seed: got '7'; allowed: an integer"]),
+    "decimal for an integer": (("seed: 7", "seed: 7.0"), ["seed: got 7.0; allowed: an integer"]),
+    "true for an integer": (("seed: 7", "seed: true"), ["seed: got true; allowed: an integer"]),
+    "null for an integer": (("seed: 7", "seed:"), ["seed: got null; allowed: an integer"]),
+    "number for a text": (("version: 1.0.0", "version: 1.0"), ["version: got 1.0", "quotes"]),
+    "text for a list": ((PHASES, "phases: none\n"), ["phases: got 'none'; allowed: a list"]),
+    "list for a mapping": (("{tokens: 200}", "[200]"), ["streams[1].work: got a list; allowed: a mapping"]),
+    "negative seed": (("seed: 7", "seed: -7"), ["seed: got -7; allowed: an integer of at least 0"]),
+    "negative rate": (("per_second: 12", "per_second: -12"), ["arrivals.per_second: got -12", "above 0"]),
+    "zero rate": (("per_second: 12", "per_second: 0"), ["arrivals.per_second: got 0", "above 0"]),
+    "negative limit": (("concurrency: 8,", "concurrency: -8,"), ["profile.workspace.concurrency: got -8"]),
+    "ceiling of zero": (("concurrency: 8,", "concurrency: 0,"), ["profile.workspace.concurrency: got 0", "from 1"]),
+    "NaN": (("per_second: 12", "per_second: .nan"), ["arrivals.per_second: got '.nan'"]),
+    "infinity": (("per_second: 12", "per_second: .inf"), ["arrivals.per_second: got '.inf'"]),
+    "1e400": (("per_second: 12", "per_second: 1e400"), ["1e400", "1e40"]),
+    "share above 1": (('"0.5"', "1.5"), ["profile.workspace.max_principal_share: got 1.5"]),
+    "probability above 1": (("probability: 0.05", "probability: 1.05"), ["failures.probability: got 1.05", "0 to 1"]),
+    "fraction of a nanosecond": (("seconds: 60", 'seconds: "0.0000000001"'), ["phases[0].seconds", "whole ns"]),
+    "duplicate key": (("seed: 7", "seed: 7\nseed: 8"), ["line 5, column 1", "'seed' for the second time"]),
+    "alias": (("seed: 7", "seed: &s 7\nwarmup_seconds: *s"), ["the anchor &s"]),
+    "reservation above its ceiling": (
+        ("reserved_concurrency: 1", "reserved_concurrency: 3"),
+        ["reserved_concurrency: got 3"],
+    ),
+    "reservations above a pool": (("count: 4", "count: 7"), ["profile.providers.primary.concurrency: got 6", "7"]),
+    "no principals": ((PRINCIPALS, "{}"), ["profile.principals: got an empty mapping"]),
+    "no providers in the profile": ((PRIMARY, "{}"), ["profile.providers: got an empty mapping"]),
+    "no providers in the world": ((WORLD, "providers: []\n"), ["providers: got an empty list", "at least 1"]),
+    "no phases": ((PHASES, "phases: []\n"), ["phases: got an empty list", "at least 1"]),
+    "another schema": (
+        ("manifest/v1", "manifest/v3"),
+        ["schema: got 'capacity-manifest/v3'", '"capacity-manifest/v1"'],
+    ),
+    "no schema": (("schema: capacity-manifest/v1\n", ""), ["schema: got nothing"]),
+    "no seed": (("seed: 7\n", ""), ["seed: got nothing", "required"]),
+    "unknown metric": (("queue.wait.p99", "queue.wait.p98"), ["gates[1].metric", 'did you mean "queue.wait.p99"?']),
+    "metric to come": (("queue.wait.p99", "recovery.time"), ["recovery.time is not available yet"]),
+    "selector the metric lacks": (
+        ("queue.wait.p99", "pause.time"),
+        ["gates[1].where.class", "selectors of pause.time"],
+    ),
+    "unknown selector": (("where: {class", "where: {klass"), ["gates[0].where.klass", 'did you mean "class"?']),
+    "unknown class": (("where: {class: quiet}", "where: {class: quit}"), ["gates[0].where.class", '"quiet"']),
+    "wrong unit": (("unit: ms", "unit: s"), ["gates[1].unit: got 's'", "ms, the unit of queue.wait.p99"]),
+    "hold without a share": (("estimand: path", "estimand: hold"), ["gates[0].min_probability: got nothing"]),
+    "path with a share": (
+        ("estimand: path}", "estimand: path, min_probability: 0.9}"),
+        ["gates[0].min_probability", "hold"],
+    ),
+    "probe limit of zero": (("half_open_max_calls: 1", "half_open_max_calls: 0"), ["half_open_max_calls: got 0"]),
+    "breaker threshold of zero": (("failure_threshold: 5", "failure_threshold: 0"), ["failure_threshold: got 0"]),
+    "two streams of one name": (("name: quiet\n", "name: noisy\n"), ["streams[1].name", "streams[0] has it already"]),
+    "two gates of one id": (("id: quiet-wait", "id: quiet-admitted"), ["gates[1].id", "gates[0] has it already"]),
+    "two providers of one id": (("gates:", "- {id: primary, service_ms: 1}\ngates:"), ["providers[1].id"]),
+    "two phases of one name": (("name: spike", "name: load"), ["phases[1].name"]),
+    "unknown principal": (("principal: noisy", "principal: nosy"), ["streams[0].principal: got 'nosy'", '"noisy"']),
+    "unknown provider": (("providers: {primary: 1}", "providers: {primry: 1}"), ["streams[0].providers", '"primary"']),
+    "provider without limits": (("{id: primary", "{id: secondary"), ["providers[0].id: got 'secondary'"]),
+    "unknown stream in a phase": (("{noisy: 4}", "{nosy: 4}"), ["phases[1].rate_multiplier.nosy", '"noisy"']),
+    "one principal in two classes": (
+        ("count: 4\n  principal: quiet", "class: b\n  principal: noisy"),
+        ["streams[1].class: got 'b'", "'noisy'"],
+    ),
+    "mixture below one": (("[0.98, 200]", "[0.97, 200]"), ["tokens.of", "sum to exactly 1", "99/100"]),
+    "mixture by a rounding": (("[0.98, 200]", "[0.9799999999999999999, 200]"), ["sum to exactly 1"]),
+    "mixture part of three": (("[0.98, 200]", "[0.98, 200, 1]"), ["tokens.of[0]", "a list of two"]),
+    "upper end below the lower": (
+        ("min: 40, max: 160", "min: 40, max: 16"),
+        ["service_ms.max: got 16", "at least min"],
+    ),
+    "cap below the base": (("cap_ms: 5000", "cap_ms: 50"), ["retry.cap_ms: got 50", "at least base_ms"]),
+    "too many attempts": (("max_attempts: 2", "max_attempts: 63"), ["max_attempts: got 63", "at most 62"]),
+    "retry on refusal without a retry": (
+        ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {on_refusal: retry}"),
+        ["streams[1].client.on_refusal"],
+    ),
+    "no work": (("  work: {tokens: 200}\n", ""), ["streams[1].work: got nothing"]),
+    "a kind that is misspelt": (("kind: poisson", "kind: poison"), ["arrivals.kind: got 'poison'", '"poisson"']),
+    "no kind": (("kind: poisson, ", ""), ["streams[0].arrivals.kind: got nothing; allowed: a kind"]),
+    "warm-up as long as the run": (("seed: 7", "seed: 7\nwarmup_seconds: 70"), ["warmup_seconds: got 70", "70 s"]),
+    "a name that cannot be printed": (("name: small", 'name: "a\\tb"'), ["name: got 'a\\tb'", "printable"]),
+    "a key that cannot be printed": (("{noisy: 4}", '{"a\\tb": 4}'), ["rate_multiplier", "got 'a\\tb'", "printable"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_bad_manifest_is_refused_in_one_sentence(case):
+    replacement, pieces = CASES[case]
+    message = refusal(changed(replacement))
+    for piece in pieces:
+        assert piece in message
+
+
+LATER = {
+    "arrivals kind nhpp": ("kind: poisson", "kind: nhpp"),
+    "arrivals kind mmpp": ("kind: poisson", "kind: mmpp"),
+    "arrivals kind renewal": ("kind: poisson", "kind: renewal"),
+    "arrivals kind batch": ("kind: poisson", "kind: batch"),
+    "arrivals kind closed": ("kind: poisson", "kind: closed"),
+    "tokens kind lognormal": ("kind: mixture", "kind: lognormal"),
+    "tokens kind empirical": ("kind: mixture", "kind: empirical"),
+    "service_ms kind gamma": ("kind: uniform", "kind: gamma"),
+    "service_ms kind pareto": ("kind: uniform", "kind: pareto"),
+    "failures kind bursty": ("kind: independent", "kind: bursty"),
+    "retry kind decorrelated": ("kind: exponential", "kind: decorrelated"),
+    "jitter equal": ("jitter: full", "jitter: equal"),
+    "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
+    "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
+    "rate_limit": ("{id: primary,", "{id: primary, rate_limit: {requests_per_minute: 60},"),
+    "retry_budget": ("client: {", "client: {retry_budget: 0.1, "),
+    "items": ("{tokens: 200}", "{tokens: 200, items: 1}"),
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_what_is_not_there_yet_is_refused_by_its_name(what):
+    assert f"{what} is not available in this version" in refusal(changed(LATER[what]))
+
+
+def test_a_kind_to_come_names_the_available_ones():
+    message = refusal(changed(("kind: poisson", "kind: nhpp")))
+    assert message.endswith("available: bursty-poisson, poisson, trace")
+
+
+@pytest.mark.parametrize("key", ["faults", "outages"])
+def test_outages_and_faults_may_be_empty_and_nothing_else(key):
+    empty, full = f"{key}: []", f"{key}: [{{at_seconds: 3}}]"
+    if key == "faults":
+        read(SMALL + empty + "\n")
+        message = refusal(SMALL + full + "\n")
+    else:
+        read(changed(("{id: primary,", f"{{id: primary, {empty},")))
+        message = refusal(changed(("{id: primary,", f"{{id: primary, {full},")))
+    assert "not available in this version" in message
+
+
+def test_the_first_problem_of_the_file_is_named_and_the_others_counted():
+    message = refusal(
+        changed(("bound: 1500", "bound: many"), ("per_second: 12", "per_second: x"), ("count: 4", "cont: 4"))
+    )
+    assert "streams[0].arrivals.per_second: got 'x'" in message
+    assert message.endswith("2 more problems in this file")
+
+
+def test_a_missing_key_stands_at_the_end_of_its_block():
+    message = refusal(changed(("seed: 7\n", ""), ("bound: 1500", "bound: many")))
+    assert "gates[1].bound: got 'many'" in message
+    assert message.endswith("1 more problem in this file")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# empty\n"])
+def test_an_empty_file_is_refused(text):
+    assert "an empty file" in refusal(text)
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just words", "3"])
+def test_a_document_that_is_no_mapping_is_refused(text):
+    assert "a mapping that starts with its schema" in refusal(text)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r": got a folder; allowed: a manifest"):
+        load(tmp_path)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"none\.yaml: got no such file"):
+        load(tmp_path / "none.yaml")
+
+
+def test_a_path_through_a_file_is_refused(tmp_path):
+    (tmp_path / "m.yaml").write_text(SMALL)
+    with pytest.raises(ConfigError, match="a manifest"):
+        load(tmp_path / "m.yaml" / "n.yaml")
+
+
+TRACE = """\
+  arrivals: {{kind: trace, file: {file}, sha256: {sha256}, format: csv, time_column: at, time_unit: ms}}
+"""
+
+
+def with_trace(file="rows.csv", sha256="0" * 64, **more):
+    block = TRACE.format(file=file, sha256=sha256)
+    for key, value in more.items():
+        block = block.replace("}\n", f", {key}: {value}}}\n")
+    return changed(("  arrivals: {kind: poisson, per_second: 12}\n", block))
+
+
+def test_a_trace_that_is_missing_is_refused():
+    assert "streams[0].arrivals.file: got no such file: rows.csv" in refusal(with_trace().replace("{noisy: 4}", "{}"))
+
+
+def test_a_trace_that_is_another_file_is_refused(tmp_path):
+    (tmp_path / "rows.csv").write_text("at\n1\n")
+    path = tmp_path / "m.yaml"
+    path.write_text(with_trace().replace("{noisy: 4}", "{}"))
+    with pytest.raises(ConfigError, match=r"streams\[0\]\.arrivals\.sha256: .*another file has taken its place"):
+        load(path)
+
+
+def test_a_trace_has_no_rate_to_multiply():
+    assert "phases[1].rate_multiplier.noisy: got 4" in refusal(with_trace())
+
+
+def test_a_trace_with_sizes_takes_no_work():
+    assert "streams[0].work: got a mapping; allowed: absent" in refusal(with_trace(tokens_columns="[n]"))
+
+
+@pytest.mark.parametrize("key", ["thin", "scale_rate", "time_warp", "bootstrap"])
+def test_what_a_replay_cannot_do_yet_is_refused_by_its_name(key):
+    assert f"{key} is not available in this version" in refusal(with_trace(**{key: 2}))

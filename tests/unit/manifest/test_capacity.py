@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from sim.manifest import load
+from sim.manifest.model import (
+    BurstyPoisson,
+    Client,
+    Constant,
+    Exponential,
+    Mixture,
+    Phase,
+    Poisson,
+    PrincipalInfo,
+    Provenance,
+    Retry,
+    TraceReplay,
+    Uniform,
+)
+from tests.unit.manifest.texts import SMALL, changed, read
+
+MS = 10**6
+S = 10**9
+
+
+@pytest.fixture(scope="module")
+def everything(repository):
+    return load(repository / "tests/fixtures/manifests/everything.yaml")
+
+
+def test_the_exact_bytes_are_kept_and_digested(everything):
+    assert everything.raw == everything.path.read_bytes()
+    assert everything.sha256 == hashlib.sha256(everything.raw).hexdigest()
+
+
+def test_head_of_the_manifest(everything):
+    assert (everything.schema, everything.name, everything.version) == ("capacity-manifest/v1", "everything", "1.2.3")
+    assert (everything.mode, everything.seed, everything.replications_n) == ("offline-fake-provider", 41, 30)
+    assert (everything.target_kind, everything.discipline) == ("admission-controller", "reference")
+    assert everything.lacks == ()
+    assert everything.seed_family is None
+
+
+def test_lengths_of_time_are_whole_nanoseconds(everything):
+    assert everything.phases[0] == Phase("load", 0, 60 * S)
+    assert (everything.phases[1].start_ns, everything.phases[1].end_ns) == (60 * S, 62_500_000_000)
+    assert everything.horizon_ns == everything.declared_horizon_ns == 62_500_000_000
+    assert (everything.warmup_ns, everything.drain_ns) == (10 * S, 30 * S)
+
+
+def test_multipliers_shares_and_probabilities_are_exact(everything):
+    assert everything.phases[1].rate_multiplier == {"loud": Fraction(4), "bursts": Fraction(1, 2)}
+    # floor(0.29 * 100) is 28 in doubles.
+    assert everything.profile.workspace.max_principal_share == Fraction(29, 100)
+    assert everything.profile.workspace.tokens_per_second == Fraction(40_001, 2)
+    assert everything.profile.workspace.max_queue_wait_ns == 2_000_500_000
+    assert everything.providers[0].failure_probability == Fraction(1, 20)
+
+
+def test_count_makes_principals_that_share_one_object_of_limits(everything):
+    names = [info.name for info in everything.principals]
+    assert names == ["loud", "calm-1", "calm-2", "calm-3", "calm-4"] == list(everything.profile.principals)
+    assert everything.streams[1].principals == (1, 2, 3, 4)
+    assert len({id(everything.profile.principals[name]) for name in names[1:]}) == 1
+    assert everything.profile.principals["calm-3"].reserved_concurrency == 1
+
+
+def test_a_class_is_that_of_the_stream_or_its_name(everything):
+    assert everything.principals[0] == PrincipalInfo("loud", "noisy")
+    assert everything.principals[1] == PrincipalInfo("calm-1", "calm")
+    assert [stream.cls for stream in everything.streams] == ["noisy", "calm", "noisy", "noisy"]
+
+
+def test_arrivals(everything):
+    loud, calm, bursts, recorded = everything.streams
+    assert loud.arrivals == Poisson(Fraction(12))
+    assert calm.arrivals == Poisson(Fraction(5, 2))
+    assert bursts.arrivals == BurstyPoisson(Fraction(3), Fraction(8), 5 * S, 2 * S, 20 * S)
+    assert isinstance(recorded.arrivals, TraceReplay)
+    assert recorded.arrivals.path.name == "recorded.csv"
+    assert recorded.arrivals.options["tokens_columns"] == ["prompt", "output"]
+
+
+def test_distributions(everything):
+    assert everything.streams[0].tokens == Mixture(
+        (
+            (Fraction(49, 50), Constant(200)),
+            (Fraction(3, 200), Uniform(5, 9)),
+            (Fraction(1, 200), Constant(6000)),
+        )
+    )
+    assert everything.streams[1].tokens == Constant(200)
+    assert everything.streams[2].tokens == Uniform(100, 300)
+    assert everything.providers[0].service == Uniform(40 * MS, 160 * MS)
+    assert everything.providers[1].service == Exponential(80 * MS)
+
+
+def test_provider_weights_sum_to_one(everything):
+    assert everything.streams[0].providers == ((0, Fraction(2, 3)), (1, Fraction(1, 3)))
+
+
+def test_clients(everything):
+    assert everything.streams[0].client == Client(
+        timeout_ns=10 * S,
+        cancel_probability=Fraction(1, 100),
+        cancel_after_ns=50 * MS,
+        on_refusal="retry",
+        retry=Retry("exponential", 250 * MS, 5 * S, "full", 3),
+        honour_retry_after=False,
+    )
+    assert everything.streams[2].client.retry == Retry("fixed", 100 * MS, 100 * MS, "none", 2)
+    assert everything.streams[3].client == Client()
+
+
+def test_gates(everything):
+    admitted, wait, storms = everything.gates
+    assert (admitted.metric, admitted.op, admitted.bound, admitted.unit) == ("admission.ratio", ">=", "0.95", "ratio")
+    assert (admitted.estimand, admitted.confidence, admitted.where) == ("mean", Fraction(99, 100), {"class": "calm"})
+    assert (wait.bound, wait.unit, wait.where) == ("1500", "ms", {"principal": "calm-4", "phase": "load"})
+    assert (storms.estimand, storms.min_probability, storms.severity) == ("hold", Fraction(9, 10), "warn")
+
+
+def test_inputs_and_provenance(everything, fixtures_folder):
+    data = (fixtures_folder / "recorded.csv").read_bytes()
+    assert [(entry.name, entry.sha256, entry.bytes) for entry in everything.inputs] == [
+        ("recorded.csv", hashlib.sha256(data).hexdigest(), len(data))
+    ]
+    assert everything.provenance == (
+        Provenance("streams[0].arrivals.per_second", "12", "measured", "a week of counts"),
+    )
+
+
+@pytest.fixture(scope="module")
+def fixtures_folder(repository):
+    return repository / "tests/fixtures/manifests"
+
+
+def test_json_and_yaml_of_one_document_give_one_model():
+    document = (
+        '{"schema": "capacity-manifest/v1", "name": "n", "version": "1", "seed": 1, "profile": {"profile_version": "p",'
+        ' "workspace": {}, "providers": {"v": {}}, "principals": {"a": {}}}, "phases": [{"name": "x", "seconds": 1.5}],'
+        ' "streams": [{"name": "s", "principal": "a", "arrivals": {"kind": "poisson", "per_second": 0.1},'
+        ' "work": {"tokens": 1}, "providers": {"v": 1}}], "providers": [{"id": "v", "service_ms": 0.5}]}'
+    )
+    as_json, as_yaml = read(document, "m.json"), read(document, "m.yaml")
+    assert as_json.streams == as_yaml.streams
+    assert as_json.providers == as_yaml.providers
+    assert as_json.providers[0].service == Constant(500_000)
+    assert as_json.profile == as_yaml.profile
+
+
+def test_a_hundred_thousand_principals_share_limits_and_a_small_file():
+    manifest = read(changed(("count: 4", "count: 100000"), ("reserved_concurrency: 1", "reserved_concurrency: 0")))
+    assert len(manifest.principals) == len(manifest.profile.principals) == 100_001
+    assert manifest.profile.principals["quiet-100000"] is manifest.profile.principals["quiet-1"]
+
+
+def test_a_template_stays_a_principal_where_a_stream_uses_it_without_count():
+    plain = (
+        "- {name: one, principal: quiet, class: quiet, arrivals: {kind: poisson, per_second: 1}, work: {tokens: 1},"
+        " providers: {primary: 1}}\n"
+    )
+    text = changed(("- name: quiet\n  count: 4", f"{plain}- name: quiet\n  count: 2"))
+    manifest = read(text)
+    assert [info.name for info in manifest.principals] == ["noisy", "quiet", "quiet-1", "quiet-2"]
+    assert [stream.principals for stream in manifest.streams] == [(0,), (1,), (2, 3)]
+
+
+def test_a_principal_without_traffic_is_kept():
+    manifest = read(changed(("noisy: {concurrency: 8}", "noisy: {concurrency: 8}, idle: {concurrency: 1}")))
+    assert PrincipalInfo("idle", "idle") in manifest.principals
+
+
+def test_the_file_name_decides_how_bytes_are_read_and_without_one_their_first_character():
+    assert read(SMALL, "x.yml").format == "yaml"
+    assert read(SMALL, "x").format == "yaml"
+    with pytest.raises(Exception, match="JSON"):
+        read(SMALL, "x.json")
+
+
+def test_loading_needs_no_current_folder(tmp_path, monkeypatch, repository):
+    monkeypatch.chdir(tmp_path)
+    found = load(repository / "manifests/noisy-neighbour.yaml")
+    assert isinstance(found.path, Path)
