@@ -171,12 +171,12 @@ class Trace:
     The lists keep their identity, so a writer may hold ``trace.attempts.extend`` in a local name.
     """
 
-    __slots__ = ("_consumers", "_rows", "attempts", "levels", "pauses", "requests", "transitions")
+    __slots__ = ("_consumers", "_full", "attempts", "levels", "pauses", "requests", "transitions")
 
     def __init__(self, consumers: Sequence[Consumer], *, block_rows: int = BLOCK_ROWS) -> None:
         """Create an empty trace; ``block_rows`` is about how many rows of one kind a block holds."""
         self._consumers = tuple(consumers)
-        self._rows = block_rows
+        self._full = (block_rows * len(LevelCol), block_rows * len(AttemptCol))
         self.attempts: list[int] = []
         self.requests: list[int] = []
         self.levels: list[int] = []
@@ -185,7 +185,8 @@ class Trace:
 
     def flush_if_full(self) -> None:
         """Hand over the block if one of the lists holds a block's worth of rows. Cheap: call it once per arrival."""
-        if len(self.levels) >= self._rows * len(LevelCol) or len(self.attempts) >= self._rows * len(AttemptCol):
+        levels_full, attempts_full = self._full
+        if len(self.levels) >= levels_full or len(self.attempts) >= attempts_full:
             self.flush()
 
     def flush(self) -> None:

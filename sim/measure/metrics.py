@@ -32,6 +32,7 @@ P50: Final = Fraction(50, 100)
 P95: Final = Fraction(95, 100)
 P99: Final = Fraction(99, 100)
 
+
 @dataclass(frozen=True)
 class Reading:
     """One selection of one run, as the definitions below read it."""

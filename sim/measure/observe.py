@@ -14,7 +14,7 @@ import numpy as np
 from sim.measure.accumulate import Accumulator, Chosen
 from sim.measure.levels import LevelTracker, scope_of
 from sim.measure.metrics import DEFINITIONS, Reading
-from sim.measure.quantiles import LogLinearHistogram
+from sim.measure.quantiles import EXACT_VALUES_MAX, LogLinearHistogram
 from sim.measure.series import series_name
 from sim.measure.shape import RunShape, Where
 from sim.metrics import BY_NAME, METRICS, SELECTORS, Metric
@@ -49,20 +49,23 @@ class Observation(TypedDict):
 class Measure:
     """What is observed of one run: hand its consumers the trace, then ask."""
 
-    def __init__(self, shape: RunShape, asked: Iterable[Asked] = ()) -> None:
+    def __init__(
+        self, shape: RunShape, asked: Iterable[Asked] = (), *, exact_values_max: int = EXACT_VALUES_MAX
+    ) -> None:
         """Prepare for one run.
 
         Args:
             shape: Of the run.
             asked: Metrics and selections that gates will look for, beside those that are always listed. Metrics of the
                 host are not measured here and are passed over.
+            exact_values_max: Waits, and sojourn times, of which every one is kept; above it they are binned.
         """
         self._shape = shape
         self._asked = [(metric, where) for metric, where in asked if not BY_NAME[metric].host]
         chosen = [shape.resolve(where) for _, where in self._asked]
         named = [selection["principal"] for selection in chosen if "principal" in selection]
         self.tracker = LevelTracker(shape, (scope_of(selection) for selection in chosen if "phase" not in selection))
-        self._run = Accumulator(shape, named)
+        self._run = Accumulator(shape, named, exact_values_max=exact_values_max)
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

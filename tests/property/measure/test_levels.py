@@ -54,7 +54,8 @@ def test_peaks_troughs_integrals_and_ends_are_those_of_a_plain_walk(steps, rest,
                 assert tracker.peaks(scope, kind)[member] == max(levels)
                 assert tracker.lowest(scope, kind)[member] == min(levels)
                 for span, (first, last) in spans.items():
-                    area = sum(level * max(min(until, last) - max(since, first), 0) for level, since, until in stretches)
+                    inside = [max(min(until, last) - max(since, first), 0) for _, since, until in stretches]
+                    area = sum(level * length for level, length in zip(levels, inside, strict=True))
                     assert tracker.integral(scope, kind, member, span) == area
                 before = [level for level, since in zip(levels, starts, strict=True) if since < WARMUP_NS][-1]
                 later = [level for level, since in zip(levels, starts, strict=True) if since >= WARMUP_NS]

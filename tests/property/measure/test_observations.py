@@ -11,7 +11,7 @@ from sim.measure.recorder import SeriesRecorder
 from sim.metrics import BY_NAME
 from sim.trace import AttemptOutcome
 from tests.unit.measure.naive import FORMULAS, Naive, spelt
-from tests.unit.measure.written import MS, S, Ask, Try, shape, write
+from tests.unit.measure.written import MS, Ask, S, Try, shape, write
 from tollgate.core.deny import DenyReason
 from tollgate.decision.evidence import Hold
 from tollgate.decision.limits import AdmissionLimits

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sim.measure.shape import RunShape
-from sim.trace import AttemptOutcome, RequestOutcome
-from tests.unit.measure.written import MS, S, Ask, Try, phase_of
+from sim.trace import RequestOutcome
+from tests.unit.measure.written import MS, Ask, S, Try, phase_of
 from tollgate.core.deny import DenyReason
 
 Value = int | Fraction | None
@@ -97,9 +97,7 @@ class Naive:
 
     def cancel_latencies(self) -> list[int]:
         return [
-            ask.settled - ask.signal
-            for ask in self.asks
-            if ask.outcome == RequestOutcome.CANCELLED and ask.signal >= 0
+            ask.settled - ask.signal for ask in self.asks if ask.outcome == RequestOutcome.CANCELLED and ask.signal >= 0
         ]
 
     # levels: over everybody, warm-up included, because what came before may still be there
@@ -148,7 +146,7 @@ FORMULAS: dict[str, Callable[[Naive], Value]] = {
     "shed.queue-full": lambda n: n.shed(DenyReason.QUEUE_FULL),
     "shed.queue-timeout": lambda n: n.shed(DenyReason.QUEUE_TIMEOUT),
     "cancelled": lambda n: n.count(RequestOutcome.CANCELLED),
-    "in_flight.end": lambda n: 0,
+    "in_flight.end": lambda n: n.count(RequestOutcome.IN_FLIGHT),
     "deferrals.concurrency": lambda n: n.deferrals(DenyReason.CONCURRENCY),
     "deferrals.tokens-per-second": lambda n: n.deferrals(DenyReason.TOKENS_PER_SECOND),
     "admission.ratio": Naive.admission,

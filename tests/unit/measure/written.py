@@ -153,22 +153,24 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
     for ordinal, ask in enumerate(ordered):
         phase = phase_of(of, ask.intended)
         for number, attempt in enumerate(ask.tries, start=1):
-            written.attempts.append([
-                ordinal,
-                number,
-                0,
-                ask.principal,
-                ask.provider,
-                phase,
-                attempt.requested,
-                attempt.decided,
-                attempt.ended,
-                attempt.outcome,
-                NONE if attempt.reason is None else REASON_CODE[attempt.reason],
-                attempt.hold,
-                attempt.eligible,
-                attempt.tokens,
-            ])
+            written.attempts.append(
+                [
+                    ordinal,
+                    number,
+                    0,
+                    ask.principal,
+                    ask.provider,
+                    phase,
+                    attempt.requested,
+                    attempt.decided,
+                    attempt.ended,
+                    attempt.outcome,
+                    NONE if attempt.reason is None else REASON_CODE[attempt.reason],
+                    attempt.hold,
+                    attempt.eligible,
+                    attempt.tokens,
+                ]
+            )
             if attempt.wait:
                 written.levels.append([attempt.requested, 1, LevelKind.QUEUE, ask.principal, ask.provider, 0])
                 written.levels.append([attempt.decided, -1, LevelKind.QUEUE, ask.principal, ask.provider, 0])
@@ -177,20 +179,22 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
                     [attempt.decided, 1, LevelKind.ACTIVE, ask.principal, ask.provider, attempt.tokens]
                 )
                 written.levels.append([attempt.ended, -1, LevelKind.ACTIVE, ask.principal, ask.provider, 0])
-        written.requests.append([
-            ordinal,
-            0,
-            ask.principal,
-            ask.provider,
-            phase,
-            ask.intended,
-            ask.settled,
-            ask.outcome,
-            NONE if ask.reason is None else REASON_CODE[ask.reason],
-            len(ask.tries),
-            ask.admissions,
-            ask.signal,
-        ])
+        written.requests.append(
+            [
+                ordinal,
+                0,
+                ask.principal,
+                ask.provider,
+                phase,
+                ask.intended,
+                ask.settled,
+                ask.outcome,
+                NONE if ask.reason is None else REASON_CODE[ask.reason],
+                len(ask.tries),
+                ask.admissions,
+                ask.signal,
+            ]
+        )
     written.levels.sort(key=lambda row: row[0])
     written.arrivals = len(ordered)
     last = max((ask.settled for ask in ordered), default=0)

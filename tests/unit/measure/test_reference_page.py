@@ -1,0 +1,38 @@
+"""The reference page lists what is measured, no more and no less."""
+
+from __future__ import annotations
+
+import re
+
+from sim.measure.checks import Checks
+from sim.measure.levels import LevelTracker
+from sim.metrics import LATER, METRICS
+from tests.unit.measure.written import shape, write
+
+BY_REASON = ("shed.", "deferrals.")
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    lines = (re.match(r"\| `([^`]+)` \|(.*)\|$", line) for line in page.splitlines())
+    return {line[1]: [cell.strip() for cell in line[2].split("|")] for line in lines if line}
+
+
+def test_the_page_lists_every_metric_with_its_unit_and_selectors(repository):
+    page = (repository / "docs" / "reference" / "metrics.md").read_text("utf-8")
+    listed = {name: (cells[0], cells[-1]) for name, cells in rows(page).items() if len(cells) == 3}
+    registry = {}
+    for metric in METRICS:
+        by_reason = next((prefix for prefix in BY_REASON if metric.name.startswith(prefix)), None)
+        name = f"{by_reason}<reason>" if by_reason else metric.name
+        registry[name] = (metric.unit, ", ".join(metric.selectors) or "none")
+    assert listed == registry
+    assert all(f"`{name}`" in page for name in LATER)
+
+
+def test_the_page_lists_every_check_in_order(repository):
+    page = (repository / "docs" / "reference" / "metrics.md").read_text("utf-8")
+    of = shape()
+    tracker = LevelTracker(of)
+    checks = Checks(of, tracker)
+    write(of, []).read([tracker, checks])
+    assert [name for name, cells in rows(page).items() if len(cells) == 1] == [c["name"] for c in checks.results()]
