@@ -1,8 +1,8 @@
 """Find the effects that a list of banned names cannot express: files, the console, hash order.
 
 ``ruff``'s banned-api (pyproject.toml) keeps clocks, randomness, event loops and the network out of the pure packages.
-This checker adds what has no importable name (``open``, ``input``, ``Path.read_text``), what depends on the
-interpreter's hash seed (``hash``, ``id``, the order of a set), and the comment that would switch the first list off.
+It adds what has no importable name (``open``, ``input``, ``Path.read_text``), what depends on the interpreter's
+hash seed (``hash``, sorting by ``id``, the order of a set), and the comment that would switch the first list off.
 Files may be touched only by the modules named in ``MAY_TOUCH_FILES``; nothing else is granted to those.
 
 Usage: ``python tools/purity.py [PATH ...]``; the exit code is 1 when something was found, 2 when a path is missing.
@@ -26,9 +26,10 @@ HAS_EFFECTS: Final = ("tollgate/drivers", "tollgate/server", "tollgate/stores/sq
 
 # May open files and nothing more: no clock, no randomness, no console.
 MAY_TOUCH_FILES: Final = (
-    "sim/evidence",  # writes bundles and reads them back
-    "sim/manifest",  # loads manifests and the inputs they bind
-    "sim/workload/traces",  # streams traces
+    "sim/evidence",  # writes bundles, reads them back, digests the code and the lock
+    "sim/manifest/inputs.py",  # reads manifests and binds the files they name
+    "sim/workload/traces/reader.py",  # streams recorded traffic
+    "sim/workload/traces/to_manifest.py",  # names a trace relative to the manifest it writes
 )
 
 FILE_MODULES: Final = frozenset(
@@ -50,7 +51,8 @@ CONSOLE_MODULES: Final = frozenset({"curses", "getpass"})
 CONSOLE_CALLS: Final = frozenset({"breakpoint", "input", "print"})
 CONSOLE_STREAMS: Final = frozenset({"stderr", "stdin", "stdout"})
 DYNAMIC_CALLS: Final = frozenset({"__import__", "compile", "eval", "exec"})
-HASH_CALLS: Final = frozenset({"hash", "id"})
+# ``id`` may key a table of objects that are kept alive (a dict is in order of insertion), but it may order nothing.
+ARBITRARY_KEYS: Final = frozenset({"hash", "id"})
 
 SET_TYPES: Final = frozenset({"AbstractSet", "FrozenSet", "MutableSet", "Set", "frozenset", "set"})
 SET_METHODS: Final = frozenset({"difference", "intersection", "symmetric_difference", "union"})
@@ -171,6 +173,11 @@ class _Visitor(ast.NodeVisitor):
             self._check_stream(node.attr, node)
         self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg == "key" and isinstance(node.value, ast.Name) and node.value.id in ARBITRARY_KEYS:
+            self._add(node.value, f"an order by {node.value.id} differs between two runs of the same input")
+        self.generic_visit(node)
+
     def visit_For(self, node: ast.For) -> None:
         self._check_iterated([node.iter])
         self.generic_visit(node)
@@ -249,8 +256,8 @@ class _Visitor(ast.NodeVisitor):
             self._add(node, f"no console in pure code: {name}()")
         elif name in DYNAMIC_CALLS:
             self._add(node, f"code must be visible to the checks: no {name}()")
-        elif name in HASH_CALLS and not self._inside_hash_method:
-            self._add(node, f"{name}() differs between two runs of the same input")
+        elif name == "hash" and not self._inside_hash_method:
+            self._add(node, "hash() differs between two runs of the same input")
 
     def _check_stream(self, name: str, node: ast.AST) -> None:
         if name in CONSOLE_STREAMS:

@@ -36,7 +36,8 @@ HIDDEN = {
 }
 HASH_ORDER = {
     "hash": "key = hash('x')",
-    "id": "key = id(object())",
+    "order by identity": "def f(xs):\n    return sorted(xs, key=id)",
+    "order by hash": "def f(xs):\n    return max(xs, key=hash)",
     "for over a set": "for x in {1, 2}:\n    pass",
     "for over a name": "def f(xs):\n    seen = set(xs)\n    for x in seen:\n        pass",
     "for over an annotated argument": "def f(xs: frozenset[int]):\n    return [x for x in xs]",
@@ -57,6 +58,7 @@ INNOCENT = {
     "set from a set": "def f(xs: set[int]):\n    return {x + 1 for x in xs}",
     "dict": "for x in {1: 2}:\n    pass",
     "__hash__": "class C:\n    def __hash__(self):\n        return hash((1, 2))",
+    "table by identity": "def f(xs):\n    return {id(x): x for x in xs}",
     "str.replace": "'a'.replace('a', 'b')",
     "same name in another function": "def f():\n    xs = {1}\ndef g(xs):\n    return [x for x in xs]",
 }
@@ -92,8 +94,9 @@ def test_what_has_no_effect_passes(source: str) -> None:
     assert check_source(source, PurePath("tollgate/core/x.py")) == []
 
 
-def test_a_neighbour_with_a_similar_name_gets_no_licence() -> None:
-    assert check_source("open('x')", PurePath("sim/evidence_tools.py"))
+@pytest.mark.parametrize("path", ["sim/evidence_tools.py", "sim/manifest/inputs_too.py", "sim/manifest/model.py"])
+def test_a_neighbour_of_a_module_that_owns_files_gets_no_licence(path: str) -> None:
+    assert check_source("open('x')", PurePath(path))
 
 
 def test_the_command_fails_and_names_the_place(repository: Path, tmp_path: Path) -> None:
