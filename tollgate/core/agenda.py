@@ -58,12 +58,15 @@ class Agenda(Generic[T]):
             heappop(entries)
         return None
 
-    def pop(self) -> T | None:
-        """Take out and return the item with the lowest key; None when there is none."""
-        item = self.first()
-        if item is not None:
-            heappop(self._entries)
-        return item
+    def due(self, until: int) -> T | None:
+        """Return the item with the lowest key if that is at most ``until``, and leave it in; otherwise None."""
+        entries = self._entries
+        while entries and entries[0][0] <= until:
+            key, _, item = entries[0]
+            if self._key(item) == key:
+                return item
+            heappop(entries)
+        return None
 
     def _sweep(self) -> None:
         """Drop stale entries.

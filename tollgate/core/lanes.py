@@ -26,23 +26,21 @@ class Lane(Generic[T]):
     """A first-in, first-out queue from which any item can be withdrawn in constant time.
 
     Attributes:
+        size: How many items wait.
         turn: Turn number, from 1; meaningful while the lane is not empty.
         credit: What is left of the lane's quantum (weighted discipline only).
         credited_turn: The turn that was last credited (weighted discipline only).
     """
 
-    __slots__ = ("_items", "credit", "credited_turn", "turn")
+    __slots__ = ("_items", "credit", "credited_turn", "size", "turn")
 
     def __init__(self) -> None:
         """Make an empty lane."""
+        self.size = 0
         self.turn = 0
         self.credit = 0
         self.credited_turn = 0
         self._items: OrderedDict[T, None] = OrderedDict()
-
-    def __len__(self) -> int:
-        """Return how many items wait."""
-        return len(self._items)
 
     def __iter__(self) -> Iterator[T]:
         """Iterate over the items, the head first."""
@@ -62,6 +60,7 @@ class Lane(Generic[T]):
     def append(self, item: T) -> None:
         """Put an item at the end."""
         self._items[item] = None
+        self.size += 1
 
     def withdraw(self, item: T) -> bool:
         """Take an item out, wherever it stands.
@@ -76,6 +75,7 @@ class Lane(Generic[T]):
             raise InvariantViolation("the item does not wait in this lane")
         was_head = self.head is item
         del self._items[item]
+        self.size -= 1
         return was_head
 
 

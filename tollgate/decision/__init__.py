@@ -4,11 +4,13 @@ Everything here is sans I/O: state machines that are told the time. Drivers (:mo
 (:mod:`sim`) drive the same code.
 """
 
-from tollgate.decision.controller import AdmissionController, BreakerEvent
-from tollgate.decision.evidence import AdmissionEvidence, Check, Decision, Hold
+from tollgate.decision.controller import AdmissionController
+from tollgate.decision.decisions import BreakerEvent, Decision, Permit
+from tollgate.decision.evidence import AdmissionEvidence, Check, Hold
 from tollgate.decision.limits import AdmissionLimits
+from tollgate.decision.pools import Ticket
 from tollgate.decision.profile import AdmissionProfile, Scheduling
-from tollgate.decision.ticket import Estimate, Permit, Request, Ticket
+from tollgate.decision.request import Estimate, Request
 
 __all__ = [
     "AdmissionController",

@@ -7,13 +7,10 @@ owns that arithmetic. It must not know queues, permits or time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tollgate.core.deny import DenyReason
-
-if TYPE_CHECKING:
-    from tollgate.decision.limits import AdmissionLimits
-    from tollgate.decision.ticket import Estimate
+from tollgate.decision.limits import AdmissionLimits
+from tollgate.decision.request import Estimate
 
 
 @dataclass(slots=True)

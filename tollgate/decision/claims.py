@@ -12,11 +12,10 @@ never moves. This module owns that rule. It must not know queues or permits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tollgate.core.bucket import TokenBucket
-    from tollgate.decision.ticket import Ticket
+from tollgate.core.bucket import TokenBucket
+from tollgate.decision.pools import Ticket
 
 
 class Holder(NamedTuple):
@@ -28,29 +27,29 @@ class Holder(NamedTuple):
 
 
 class Claims:
-    """The open claims of one controller, lowest number first."""
+    """The open claims of one controller.
 
-    __slots__ = ("_next", "_open")
+    Attributes:
+        by_number: Tickets that hold a claim, lowest number first.
+    """
+
+    __slots__ = ("_next", "by_number")
 
     def __init__(self) -> None:
         """Start without claims; numbers begin at 1."""
         self._next = 1
-        self._open: dict[int, Ticket] = {}
-
-    def __len__(self) -> int:
-        """Return the number of open claims."""
-        return len(self._open)
+        self.by_number: dict[int, Ticket] = {}
 
     def take(self, ticket: Ticket) -> None:
         """Give a ticket its number, unless it has one."""
         if not ticket.claim:
             ticket.claim = self._next
             self._next += 1
-            self._open[ticket.claim] = ticket
+            self.by_number[ticket.claim] = ticket
 
     def drop(self, ticket: Ticket) -> None:
         """Close the claim of a ticket that was decided."""
-        self._open.pop(ticket.claim, None)
+        self.by_number.pop(ticket.claim, None)
 
     def holders(self, now_ns: int, is_live: Callable[[Ticket, int], bool]) -> dict[TokenBucket, Holder]:
         """Return the holder of each bucket that has one.
@@ -60,7 +59,7 @@ class Claims:
             is_live: Whether a claim counts, given its ticket and the instant.
         """
         found: dict[TokenBucket, Holder] = {}
-        for number, ticket in self._open.items():
+        for number, ticket in self.by_number.items():
             lane = ticket.lane
             if not is_live(ticket, now_ns):
                 continue

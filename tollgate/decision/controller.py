@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
 from tollgate.core.bucket import take_all
@@ -22,13 +22,15 @@ from tollgate.core.deny import REASONS, Denial, DenyReason
 from tollgate.core.errors import CallerError
 from tollgate.decision import preflight
 from tollgate.decision.budgets import InvocationBudgets
+from tollgate.decision.decisions import BreakerEvent, Decision, Permit
 from tollgate.decision.diagnosis import diagnose
+from tollgate.decision.directory import Pools
 from tollgate.decision.eligibility import Eligibility
-from tollgate.decision.evidence import Check, Decision, Hold
-from tollgate.decision.pools import Pools, ProviderPool, RequestLane
+from tollgate.decision.evidence import Check, Hold
+from tollgate.decision.pools import ProviderPool, RequestLane, Ticket
 from tollgate.decision.pressure import RetryPressure
 from tollgate.decision.profile import AdmissionProfile
-from tollgate.decision.ticket import Permit, Request, Ticket
+from tollgate.decision.request import Request
 from tollgate.decision.waiting import WaitingRoom
 
 MAX_PAUSE_NS: Final = 21_600_000_000_000
@@ -46,13 +48,6 @@ _CLOSED = BreakerState.CLOSED
 _NONE = Hold.NONE
 
 _log = logging.getLogger(__name__)
-
-
-class BreakerEvent(NamedTuple):
-    """A breaker transition with the provider it belongs to."""
-
-    provider: str
-    transition: Transition
 
 
 class AdmissionController:
@@ -176,7 +171,7 @@ class AdmissionController:
         if reason is not None:
             self._refuse(ticket, lane, reason, now_ns)
             return ticket
-        hold = lane.hold if len(lane) else self._eligibility.hold(ticket, lane, now_ns)
+        hold = lane.hold if lane.size else self._eligibility.hold(ticket, lane, now_ns)
         if hold is _NONE:
             self._admit(ticket, lane, now_ns)
             self._is_due = self._workspace.waiting > 0 and self._eligibility.may_free_others(lane)
@@ -378,7 +373,7 @@ class AdmissionController:
             now_ns,
             _eligible_wait_ns(ticket, provider, now_ns) if ticket.is_waiting else 0,
             active,
-            len(lane) - ticket.is_waiting,
+            lane.size - ticket.is_waiting,
             self._pressure.level_micros(now_ns),
             state,
             transitions,
@@ -399,7 +394,7 @@ class AdmissionController:
                 now_ns,
                 0,
                 lane.principal.gauge.in_use,
-                len(lane),
+                lane.size,
                 self._pressure.level_micros(now_ns),
                 _CLOSED if breaker is None else breaker.state,
                 (),

@@ -7,20 +7,15 @@ controller's own checks are in :mod:`tollgate.decision.controller`, and a test h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tollgate.core.breaker import BreakerState
+from tollgate.core.bucket import TokenBucket
+from tollgate.core.gauge import Gauge
 from tollgate.core.units import decimal_text, ms_text
+from tollgate.decision.claims import Holder
 from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Check, Hold
-from tollgate.decision.pools import UNLIMITED
-
-if TYPE_CHECKING:
-    from tollgate.core.bucket import TokenBucket
-    from tollgate.core.gauge import Gauge
-    from tollgate.decision.claims import Holder
-    from tollgate.decision.limits import Scope
-    from tollgate.decision.pools import RequestLane, WorkspacePool
-    from tollgate.decision.ticket import Ticket
+from tollgate.decision.limits import Scope
+from tollgate.decision.pools import UNLIMITED, RequestLane, Ticket, WorkspacePool
 
 _CONCURRENCY_HOLDS: dict[Scope, Hold] = {
     "principal": Hold.PRINCIPAL_CONCURRENCY,

@@ -6,17 +6,11 @@ anything: what it returns changes nothing but the numbers it gives to claims.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tollgate.core.breaker import BreakerState
-from tollgate.core.bucket import first_short
+from tollgate.core.bucket import TokenBucket, first_short
 from tollgate.decision.claims import Claims, Holder, would_delay
 from tollgate.decision.evidence import Hold
-
-if TYPE_CHECKING:
-    from tollgate.core.bucket import TokenBucket
-    from tollgate.decision.pools import RequestLane, WorkspacePool
-    from tollgate.decision.ticket import Ticket
+from tollgate.decision.pools import RequestLane, Ticket, WorkspacePool
 
 # Module names for what the hot path returns: reading a member off an enum class costs a descriptor call each time.
 _NONE = Hold.NONE
@@ -82,13 +76,13 @@ class Eligibility:
         short = first_short(lane.token_buckets, ticket.tokens, now_ns)
         if short >= 0:
             return lane.token_holds[short]
-        if self._claims and self.kept_for(ticket, now_ns) is not None:
+        if self._claims.by_number and self.kept_for(ticket, now_ns) is not None:
             return Hold.LARGER_REQUEST_FIRST
         return _NONE
 
     def kept_for(self, ticket: Ticket, now_ns: int) -> tuple[TokenBucket, Holder] | None:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
-        if not self._claims:
+        if not self._claims.by_number:
             return None
         holders = self._claims.holders(now_ns, self._is_live)
         for bucket in ticket.lane.token_buckets:
@@ -115,7 +109,7 @@ class Eligibility:
         It can where it uses up a reservation of its own, and where it changes which claims are live or when they are
         due.
         """
-        return lane.principal.reserved > 0 or bool(self._claims)
+        return lane.principal.reserved > 0 or bool(self._claims.by_number)
 
     def _is_live(self, ticket: Ticket, now_ns: int) -> bool:
         """Return whether a claim counts: a head that no pause, breaker, request bucket or shared pool holds."""

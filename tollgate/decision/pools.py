@@ -7,9 +7,9 @@ needs precomputed. It must not know who goes next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tollgate.core.agenda import Agenda
 from tollgate.core.breaker import Breaker, BreakerState
@@ -20,16 +20,59 @@ from tollgate.core.lanes import Lane
 from tollgate.core.units import Rate
 from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Hold
 from tollgate.decision.limits import AdmissionLimits, Scope
-from tollgate.decision.ticket import Estimate, Ticket
-
-if TYPE_CHECKING:
-    from tollgate.decision.profile import AdmissionProfile
+from tollgate.decision.request import Estimate, Request
 
 UNLIMITED: Final = 2**62
 """A limit that nothing reaches: calls at one a nanosecond, or a wait in nanoseconds, for a century."""
 
-_NO_LIMITS: Final = AdmissionLimits()
 _turn: Final[Callable[[RequestLane], int]] = attrgetter("queued_turn")
+
+
+class Ticket:
+    """A request on its way to its one decision. Opaque to callers, who may cancel it.
+
+    Attributes:
+        request: What was asked.
+        lane: Where it waits, or would have.
+        tokens: Tokens of its estimate, 0 if absent or malformed.
+        requested_ns: When it asked, ns.
+        is_waiting: Whether it waits in its lane.
+        expires_ns: Instant at which it is refused if it still waits, ns; -1 for never, and once it no longer waits.
+        hold: What first made it wait.
+        claim: Its number among the requests deferred by token buckets alone, 0 if it has none.
+        eligible_since_ns: Since when, as the lane's head, it lacked shared permits only; -1 while something of its own
+            holds it.
+    """
+
+    __slots__ = (
+        "claim",
+        "eligible_since_ns",
+        "expires_ns",
+        "hold",
+        "is_waiting",
+        "lane",
+        "request",
+        "requested_ns",
+        "tokens",
+    )
+
+    def __init__(self, request: Request, lane: RequestLane, requested_ns: int) -> None:
+        """Open a ticket."""
+        self.request = request
+        self.lane = lane
+        self.requested_ns = requested_ns
+        estimate = request.estimate
+        self.tokens = (estimate.tokens or 0) if estimate.is_valid else 0
+        self.is_waiting = False
+        self.expires_ns = -1
+        self.hold = Hold.NONE
+        self.claim = 0
+        self.eligible_since_ns = requested_ns
+
+    @property
+    def cost(self) -> int:
+        """What serving it costs its lane in the weighted discipline: its tokens, at least 1."""
+        return self.tokens or 1
 
 
 class Pool:
@@ -286,104 +329,6 @@ class RequestLane(Lane[Ticket]):
         if deadline_ns is not None and deadline_ns < expires_ns:
             return deadline_ns
         return expires_ns if self.max_wait_ns < UNLIMITED else -1
-
-
-class Pools:
-    """Every pool of one controller, and the lanes between them.
-
-    Attributes:
-        workspace: The workspace.
-        providers: By name, in the order of the profile that first named them; a provider that a later profile no longer
-            names stays while something of it is in flight, waits or was earned.
-    """
-
-    __slots__ = ("_lanes", "_principals", "_profile", "providers", "workspace")
-
-    def __init__(self, workspace: str, profile: AdmissionProfile, now_ns: int) -> None:
-        """Make the pools of a profile with nothing in flight; principals get theirs when they first ask."""
-        self.workspace = WorkspacePool(workspace, profile.workspace, now_ns)
-        self.providers: dict[str, ProviderPool] = {}
-        self._principals: dict[str, PrincipalPool] = {}
-        self._lanes: dict[str, dict[str, RequestLane]] = {}
-        self.configure(profile, now_ns)
-
-    def __iter__(self) -> Iterator[Pool]:
-        """Iterate over every pool."""
-        yield self.workspace
-        yield from self._principals.values()
-        yield from self.providers.values()
-
-    def lanes(self) -> Iterator[RequestLane]:
-        """Iterate over every lane, in the order in which they were made."""
-        for lanes in self._lanes.values():
-            yield from lanes.values()
-
-    def lane_of(self, principal: str, provider: str, now_ns: int) -> RequestLane:
-        """Return the lane of a principal at a provider.
-
-        A name that the profile does not know gets a lane of its own that is not kept: unknown names use no memory.
-        """
-        lanes = self._lanes.get(provider)
-        lane = None if lanes is None else lanes.get(principal)
-        return self._new_lane(principal, provider, now_ns) if lane is None else lane
-
-    def configure(self, profile: AdmissionProfile, now_ns: int) -> None:
-        """Follow a profile. Occupancy and levels stay; a pool is forgotten only where a fresh one would be the same."""
-        self._profile = profile
-        self.workspace.configure(profile.workspace, now_ns)
-        for name, limits in profile.providers.items():
-            if name in self.providers:
-                self.providers[name].configure(limits, now_ns)
-            else:
-                self.providers[name] = ProviderPool(name, limits, now_ns)
-                self._lanes[name] = {}
-        for name in [name for name in self.providers if name not in profile.providers]:
-            self.providers[name].is_configured = False
-            if self.providers[name].is_fresh(now_ns):
-                del self.providers[name]
-                del self._lanes[name]
-        for name, pool in list(self._principals.items()):
-            self._configure_principal(name, pool, now_ns)
-        self.workspace.unused_reserved = sum(
-            limits.reserved_concurrency - min(limits.reserved_concurrency, self._in_use(name))
-            for name, limits in profile.principals.items()
-            if limits.reserved_concurrency
-        )
-        for lane in self.lanes():
-            lane.follow()
-
-    def _configure_principal(self, name: str, pool: PrincipalPool, now_ns: int) -> None:
-        limits = self._profile.principals.get(name)
-        if limits is None:
-            pool.is_configured = False
-            if pool.is_fresh(now_ns):
-                del self._principals[name]
-                for lanes in self._lanes.values():
-                    lanes.pop(name, None)
-        else:
-            pool.configure(limits, now_ns)
-        pool.join(self.workspace)
-
-    def _in_use(self, principal: str) -> int:
-        pool = self._principals.get(principal)
-        return 0 if pool is None else pool.gauge.in_use
-
-    def _new_lane(self, principal: str, provider: str, now_ns: int) -> RequestLane:
-        to = self.providers.get(provider)
-        limits = self._profile.principals.get(principal)
-        of = self._principals.get(principal)
-        if of is None:
-            of = PrincipalPool(principal, limits or _NO_LIMITS, self.workspace, now_ns)
-        if to is not None and limits is not None:
-            self._principals[principal] = of
-            lane = self._lanes[provider][principal] = RequestLane(of, self.workspace, to)
-            return lane
-        if limits is None:
-            of.is_configured = False
-        if to is None:
-            to = ProviderPool(provider, _NO_LIMITS, now_ns)
-            to.is_configured = False
-        return RequestLane(of, self.workspace, to)
 
 
 def _bucket(bucket: TokenBucket | None, limit: tuple[Rate, int] | None, now_ns: int) -> TokenBucket | None:

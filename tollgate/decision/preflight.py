@@ -7,14 +7,11 @@ it must not look at permits, bucket levels or the queue.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tollgate.core.deny import DenyReason
-
-if TYPE_CHECKING:
-    from tollgate.decision.limits import AdmissionLimits
-    from tollgate.decision.pools import Pool, RequestLane
-    from tollgate.decision.ticket import Estimate, Request
+from tollgate.decision.limits import AdmissionLimits
+from tollgate.decision.pools import Pool, RequestLane
+from tollgate.decision.request import Estimate, Request
 
 
 def refusal(request: Request, lane: RequestLane, now_ns: int) -> DenyReason | None:

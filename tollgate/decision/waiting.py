@@ -17,11 +17,11 @@ from typing import Final
 from tollgate.core.agenda import Agenda
 from tollgate.core.breaker import BreakerState
 from tollgate.core.lanes import DeficitTurns, Turns
+from tollgate.decision.directory import Pools
 from tollgate.decision.eligibility import Eligibility
 from tollgate.decision.evidence import Hold
-from tollgate.decision.pools import Pool, Pools, PrincipalPool, ProviderPool, RequestLane
+from tollgate.decision.pools import Pool, PrincipalPool, ProviderPool, RequestLane, Ticket
 from tollgate.decision.profile import Scheduling
-from tollgate.decision.ticket import Ticket
 
 _UNTIL_OWN_RELEASE: Final = frozenset({Hold.PRINCIPAL_CONCURRENCY, Hold.WORKSPACE_SHARE, Hold.PROVIDER_SHARE})
 _BY_TOKENS: Final = frozenset({Hold.PRINCIPAL_TOKENS, Hold.WORKSPACE_TOKENS, Hold.PROVIDER_TOKENS})
@@ -36,13 +36,14 @@ when the wait is."""
 class WaitingRoom:
     """Who waits in one controller."""
 
-    __slots__ = ("_eligibility", "_expiries", "_pools", "_turns", "_wakeups")
+    __slots__ = ("_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups")
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
         """Start empty."""
         self._pools = pools
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
+        self._ready = 0
         self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
         self._wakeups: Agenda[RequestLane | Pool] = Agenda(attrgetter("wake_ns"))
 
@@ -60,7 +61,7 @@ class WaitingRoom:
             or workspace.waiting >= workspace.max_waiting
             or provider.waiting >= provider.max_waiting
             or principal.waiting >= lane.max_waiting_of_principal
-            or len(lane) >= lane.max_waiting
+            or lane.size >= lane.max_waiting
         )
 
     def enter(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> None:
@@ -71,7 +72,7 @@ class WaitingRoom:
         for pool in lane.pools:
             pool.waiting += 1
         self._set_expiry(ticket, lane)
-        if len(lane) == 1:
+        if lane.size == 1:
             self._turns.join(lane)
             if not self.hold_back(ticket, lane, hold, now_ns):
                 self.make_ready(lane)
@@ -79,21 +80,21 @@ class WaitingRoom:
     def leave(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Take out a request that is not to be served, wherever it stands."""
         was_head = self._take_out(ticket, lane)
-        if was_head and len(lane):
+        if was_head and lane.size:
             self._new_head(lane, now_ns)
             self.make_ready(lane)
 
     def served(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Take out a head that was admitted, and give its lane its new place."""
         self._take_out(ticket, lane)
-        if len(lane):
+        if lane.size:
             self._new_head(lane, now_ns)
             self._turns.served(lane, ticket.cost, lane.head.cost)
             self.make_ready(lane)
 
     def has_turn(self, lane: RequestLane) -> bool:
         """Take a lane off the ready ones to try its head; False if the discipline gives its turn to others first."""
-        lane.queued_turn = 0
+        self._not_ready(lane)
         lane.wake_ns = -1
         if self._turns.may_serve(lane, lane.head.cost, lane.principal.limits.weight):
             return True
@@ -104,7 +105,7 @@ class WaitingRoom:
         """Return the ready lane with the lowest turn that no shared pool holds, or None."""
         workspace = self._pools.workspace
         gauge = workspace.gauge
-        if not workspace.waiting or gauge.in_use >= gauge.limit or not self._may_ask(workspace, now_ns):
+        if not self._ready or gauge.in_use >= gauge.limit or not self._may_ask(workspace, now_ns):
             return None
         unused = workspace.unused_reserved
         best: RequestLane | None = None
@@ -149,9 +150,16 @@ class WaitingRoom:
 
     def make_ready(self, lane: RequestLane) -> None:
         """Let a lane's head be tried; its turn stays."""
-        if len(lane) and lane.queued_turn != lane.turn:
+        if lane.size and not lane.queued_turn:
             lane.queued_turn = lane.turn
             lane.ready.add(lane)
+            self._ready += 1
+
+    def _not_ready(self, lane: RequestLane) -> None:
+        """Take a lane off the ready ones; its entry goes when it surfaces."""
+        if lane.queued_turn:
+            lane.queued_turn = 0
+            self._ready -= 1
 
     def make_all_ready(self, lanes: Iterable[RequestLane]) -> None:
         """Let the heads of several lanes be tried."""
@@ -166,13 +174,12 @@ class WaitingRoom:
 
     def expired(self, until_ns: int) -> Ticket | None:
         """Return a request whose time was up by an instant, the earliest first; None if there is none."""
-        ticket = self._expiries.first()
-        return ticket if ticket is not None and ticket.expires_ns <= until_ns else None
+        return self._expiries.due(until_ns)
 
     def wake_due(self, now_ns: int) -> bool:
         """Make the lanes ready whose instant has come; returns whether anything has come due."""
         any_due = False
-        while (item := self._wakeups.first()) is not None and item.wake_ns <= now_ns:
+        while (item := self._wakeups.due(now_ns)) is not None:
             item.wake_ns = -1
             any_due = True
             if isinstance(item, RequestLane):
@@ -198,7 +205,7 @@ class WaitingRoom:
 
     def set_up_again(self, lane: RequestLane) -> None:
         """Let a lane whose limits have changed be tried, and its requests expire when the new limits say."""
-        lane.queued_turn = 0
+        self._not_ready(lane)
         lane.wake_ns = -1
         for ticket in lane:
             self._set_expiry(ticket, lane)
@@ -219,8 +226,8 @@ class WaitingRoom:
         ticket.is_waiting = False
         ticket.expires_ns = -1
         self._eligibility.forget(ticket)
-        if not len(lane):
-            lane.queued_turn = 0
+        if not lane.size:
+            self._not_ready(lane)
             lane.wake_ns = -1
             self._turns.left(lane)
         return was_head

@@ -1,4 +1,4 @@
-"""What goes into the controller and what a caller holds: estimates, requests, tickets and permits.
+"""What a caller asks: an attempt, and what it is expected to use.
 
 This module owns the shape of these values. It must not decide anything.
 """
@@ -6,15 +6,9 @@ This module owns the shape of these values. It must not decide anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tollgate.core.breaker import Breaker, Pass, Probe
-from tollgate.core.gauge import Permit as GaugePermit
 from tollgate.core.units import MAX_SAFE_INTEGER
-from tollgate.decision.evidence import Decision, Hold
-
-if TYPE_CHECKING:
-    from tollgate.decision.pools import RequestLane
 
 _FIGURES: Final = ("tokens", "cost_micros", "request_bytes", "items", "attempts", "batch_size", "retained_work")
 
@@ -95,68 +89,3 @@ class Request:
     estimate: Estimate = NOTHING_KNOWN
     deadline_ns: int | None = None
     is_cancelled: bool = False
-
-
-class Ticket:
-    """A request on its way to its one decision. Opaque to callers, who may cancel it.
-
-    Attributes:
-        request: What was asked.
-        lane: Where it waits, or would have.
-        tokens: Tokens of its estimate, 0 if absent or malformed.
-        requested_ns: When it asked, ns.
-        is_waiting: Whether it waits in its lane.
-        expires_ns: Instant at which it is refused if it still waits, ns; -1 for never, and once it no longer waits.
-        hold: What first made it wait.
-        claim: Its number among the requests deferred by token buckets alone, 0 if it has none.
-        eligible_since_ns: Since when, as the lane's head, it lacked shared permits only; -1 while something of its own
-            holds it.
-    """
-
-    __slots__ = (
-        "claim",
-        "eligible_since_ns",
-        "expires_ns",
-        "hold",
-        "is_waiting",
-        "lane",
-        "request",
-        "requested_ns",
-        "tokens",
-    )
-
-    def __init__(self, request: Request, lane: RequestLane, requested_ns: int) -> None:
-        """Open a ticket."""
-        self.request = request
-        self.lane = lane
-        self.requested_ns = requested_ns
-        estimate = request.estimate
-        self.tokens = (estimate.tokens or 0) if estimate.is_valid else 0
-        self.is_waiting = False
-        self.expires_ns = -1
-        self.hold = Hold.NONE
-        self.claim = 0
-        self.eligible_since_ns = requested_ns
-
-    @property
-    def cost(self) -> int:
-        """What serving it costs its lane in the weighted discipline: its tokens, at least 1."""
-        return self.tokens or 1
-
-
-class Permit(GaugePermit):
-    """A place among the calls in flight, from admission to release.
-
-    Attributes:
-        lane: The lane it was admitted from.
-        breaker: The breaker that let it through, None without one; it alone hears how the call ended.
-        handle: The pass or probe that breaker gave.
-        decision: The decision that granted it.
-    """
-
-    __slots__ = ("breaker", "decision", "handle", "lane")
-
-    breaker: Breaker | None
-    decision: Decision
-    handle: Pass | Probe | None
-    lane: RequestLane
