@@ -175,12 +175,13 @@ def _check_bytes(data: bytes, value: JSON, file: str) -> None:
 
 def _check_digests(record: Record, file: str) -> None:
     sealed = seal(record)
-    if record["digest"] == sealed["digest"]:
+    if record == sealed:
         return
     parts = {
-        "observations": record["observations_digest"] != sealed["observations_digest"],
+        "observations": (record["observations_digest"], record["runs"])
+        != (sealed["observations_digest"], sealed["runs"]),
         "plan": record["plan_digest"] != sealed["plan_digest"],
-        "host": record["host"].get("digest") != sealed["host"]["digest"],
+        "host": record["host"] != sealed["host"],
     }
     altered = [part for part, differs in parts.items() if differs] or ["a part outside observations, plan and host"]
     raise EvidenceError(
