@@ -438,7 +438,7 @@ def test_C140_keys_are_in_utf16_order_and_numbers_as_in_rfc_8785():
 
 
 def test_kind_3_polling_for_an_hour_admits_every_unit_that_was_earned():
-    # Asked each 180 ms, 333 a minute earns 0.999 units a poll: 10 at first and 19,980 earned are fewer than 20,001 asks.
+    # 333 a minute is 0.999 units each 180 ms: the 10 at first and the 19,980 earned are fewer than the 20,001 asks.
     steady = TokenBucket(rate=Rate.per_minute(333), burst=10)
     assert sum(steady.try_take(1, now_ns) for now_ns in range(0, 60 * NS_PER_MIN + 1, 180 * MS)) == 10 + 333 * 60
 

@@ -41,7 +41,7 @@ class TokenBucket:
         grain: ``q``, grains to a unit.
         cap: ``burst * q``, grains a full bucket holds.
 
-    The four attributes are public so that a hot loop can write the three lines of the module docstring in place; only
+    The four attributes are public so that a hot loop can write the lines of the module docstring in place; only
     ``full`` may be assigned, and only as they say.
 
     Args:
@@ -94,16 +94,16 @@ class TokenBucket:
         Raises:
             CallerError: If ``n`` is negative: it would mint units.
         """
+        if n < 0:
+            raise CallerError(f"a bucket cannot be asked for {n} units")
         x = now_ns * self.gain
         full = self.full
         if full < x:  # noqa: PLR1730 - max() costs more than the rest of the function
             full = x
-        after = full + n * self.grain
-        if after - x > self.cap:
+        full += n * self.grain
+        if full - x > self.cap:
             return False
-        if after < full:
-            raise CallerError(f"a bucket cannot be asked for {n} units")
-        self.full = after
+        self.full = full
         return True
 
     def fits(self, n: int, now_ns: int) -> bool:
@@ -121,7 +121,7 @@ class TokenBucket:
             InvariantViolation: If they are not; the bucket is unchanged.
         """
         if not self.try_take(n, now_ns):
-            raise InvariantViolation(f"{n} units were drawn at {now_ns} ns from a bucket that lacks them: {self!r}")
+            raise _lacking(self, n, now_ns)
 
     def level(self, now_ns: int) -> Fraction:
         """Return the units it holds, exactly, in ``[0, burst]``.
@@ -213,15 +213,17 @@ def take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> None:
         CallerError: If ``n`` is negative; nothing has changed.
         InvariantViolation: If a bucket lacks them, or is listed twice and cannot pay twice.
     """
+    if n < 0:
+        raise CallerError(f"buckets cannot be asked for {n} units")
     for bucket in buckets:
         x = now_ns * bucket.gain
         full = bucket.full
         if full < x:  # noqa: PLR1730
             full = x
-        after = full + n * bucket.grain
-        if after - x > bucket.cap or after < full:
-            bucket.take(n, now_ns)  # raises, saying which and why
-        bucket.full = after
+        full += n * bucket.grain
+        if full - x > bucket.cap:
+            raise _lacking(bucket, n, now_ns)
+        bucket.full = full
 
 
 def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
@@ -243,6 +245,10 @@ def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     if short < 0:
         take_all(buckets, n, now_ns)
     return short
+
+
+def _lacking(bucket: TokenBucket, n: int, now_ns: int) -> InvariantViolation:
+    return InvariantViolation(f"{n} units were drawn at {now_ns} ns from a bucket that lacks them: {bucket!r}")
 
 
 def _check_burst(burst: int) -> None:
