@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from sim.metrics import BY_NAME, LATER, METRICS, SELECTORS, metric_named
+from tollgate.core.deny import DenyReason
+from tollgate.core.errors import ConfigError
+
+# The contract's list (spec 00), written out; what comes later is left out.
+CONTRACT = """
+arrivals attempts completed failed shed cancelled in_flight.end admission.ratio goodput.ratio goodput.per_second
+utilisation active.max active.mean queue.length.max queue.length.mean queue.wait.mean queue.wait.p50 queue.wait.p95
+queue.wait.p99 queue.wait.max queue.dwell.p99 queue.dwell.max lane.eligible_wait.max sojourn.p50 sojourn.p95 sojourn.p99
+cancel.latency.max retry.amplification retry.amplification.peak_10s breaker.transitions breaker.open_time pause.time
+fairness.jain host.rss_peak host.cpu_ratio
+"""
+
+
+def test_the_registry_is_the_contracts_list():
+    by_reason = {f"{kind}.{reason}" for kind in ("shed", "deferrals") for reason in DenyReason}
+    assert set(BY_NAME) == {*CONTRACT.split(), *by_reason}
+    assert len(BY_NAME) == len(METRICS)
+
+
+def test_what_is_not_measured_yet_is_named_and_refused():
+    assert not set(LATER) & set(BY_NAME)
+    with pytest.raises(ConfigError, match=r"recovery\.time is not available yet"):
+        metric_named("recovery.time")
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"x: got 'queue\.wait\.p90'.*did you mean \"queue\.wait\.p9"):
+        metric_named("queue.wait.p90", "x")
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_units_follow_from_names(metric):
+    timed = ("queue.wait", "queue.dwell", "lane.", "sojourn", "cancel.latency", "breaker.open_time", "pause.time")
+    if metric.name.startswith(timed):
+        assert metric.unit == "ms"
+    elif "ratio" in metric.name or metric.name.startswith(("retry.", "fairness.", "utilisation")):
+        assert metric.unit == "ratio"
+
+
+def test_selectors_are_known_and_a_metric_of_the_host_has_none():
+    for metric in METRICS:
+        assert set(metric.selectors) <= set(SELECTORS)
+        assert not (metric.host and metric.selectors)
