@@ -224,8 +224,6 @@ def _check_parsed(value: object, path: str, file: str | None) -> None:
 
 
 def _check_encodable(value: object, path: str, depth: int, *, allow_floats: bool) -> None:
-    if depth > CANONICAL_DEPTH_MAX:
-        _refuse(path, value, f"nesting of at most {CANONICAL_DEPTH_MAX} levels")
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, int):
@@ -240,6 +238,8 @@ def _check_encodable(value: object, path: str, depth: int, *, allow_floats: bool
         if _SURROGATE.search(value):
             _refuse(path, value, "text without lone surrogates")
     elif isinstance(value, dict | list | tuple):
+        if depth >= CANONICAL_DEPTH_MAX:
+            _refuse(path, value, f"nesting of at most {CANONICAL_DEPTH_MAX} levels")
         for key, item in _items(value):
             if isinstance(key, str):
                 if _SURROGATE.search(key):

@@ -116,17 +116,17 @@ def test_largest_safe_integers_are_accepted():
     assert canonical_bytes([2**53 - 1, 1 - 2**53]) == b"[9007199254740991,-9007199254740991]"
 
 
-def nested(levels):
-    value = []
+def nested(levels, innermost=()):
+    value = list(innermost)
     for _ in range(levels - 1):
         value = [value]
     return value
 
 
 def test_nesting_is_encoded_to_64_levels():
-    assert canonical_bytes(nested(64)) == b"[" * 64 + b"]" * 64
+    assert canonical_bytes(nested(64, [1])) == b"[" * 64 + b"1" + b"]" * 64
     with pytest.raises(CallerError, match="64 levels"):
-        canonical_bytes(nested(66))
+        canonical_bytes(nested(65))
     loop = []
     loop.append(loop)
     with pytest.raises(CallerError, match="64 levels"):
