@@ -37,6 +37,9 @@ from tollgate.core.units import NS_PER_MS, decimal_text
 OFFLINE_MODE: Final = "offline-fake-provider"
 SHIPPED_DISCIPLINE: Final = "default"
 
+SEED_PATH: Final = "seed"
+"""Key of ``overrides`` under which another seed than the manifest's stands, whatever its schema calls it."""
+
 VIRTUAL_DURATION: Final = "duration.virtual"
 """Observation that every record has beside the metrics; the seed's form asks for it."""
 
@@ -123,6 +126,12 @@ def plan_of(manifest: Manifest, *, seed: int) -> Plan:
     )
 
 
+def overrides_of(manifest: Manifest) -> dict[str, str]:
+    """Return what the command line changed, by key path; a seed given there stands under ``seed``."""
+    given = {} if manifest.seed_given is None else {SEED_PATH: str(manifest.seed_given)}
+    return {**dict(manifest.overrides), **given}
+
+
 def guarantees_of(manifest: Manifest) -> Guarantees:
     """Return what the limits of a manifest guarantee whatever the traffic."""
     clients = [manifest.client, *(stream.client for stream in manifest.streams)]
@@ -160,7 +169,7 @@ def build_record(run: RunLike, tool: Tool, artefacts: Sequence[Artefact], *, dri
             ),
             inputs=[InputRef(name=file.name, sha256=file.sha256, bytes=file.bytes) for file in manifest.inputs],
             target=Target(kind=manifest.target_kind, discipline=run.discipline),
-            overrides=dict(manifest.overrides),
+            overrides=overrides_of(manifest),
             code=Code(source_sha256=tool.source_sha256, git_commit=tool.git_commit, dirty=tool.dirty),
             lock_sha256=tool.lock_sha256,
             plan=plan,
@@ -206,7 +215,7 @@ def _flags(run: RunLike, verdict: VerdictRow, *, drifted: bool) -> list[Flag]:
     manifest = run.manifest
     as_written = (
         not drifted
-        and not manifest.overrides
+        and not overrides_of(manifest)
         and manifest.horizon_ns == manifest.declared_horizon_ns
         and run.discipline == SHIPPED_DISCIPLINE
     )

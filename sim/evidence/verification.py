@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sim.evidence.build import RunLike
+from sim.evidence.build import SEED_PATH, RunLike
 from sim.evidence.bundle import RECORD_NAME, Bundle, pack, read_bundle
 from sim.evidence.differences import Difference, between_observations, between_rows, between_tables
 from sim.evidence.record import decode, judge, parse, read_bytes
@@ -151,12 +151,13 @@ class _Verification:
         self._check_verdict(record)
         if not self._is_manifest(record["manifest"]["sha256"]) or self.rerun is None:
             return
+        overrides = dict(record["overrides"])
         request = RerunRequest(
             manifest=self._manifest_or(copy),
             discipline=record["target"]["discipline"],
-            seed=record["plan"]["seeds"][0],
+            seed=record["plan"]["seeds"][0] if overrides.pop(SEED_PATH, None) is not None else None,
             window_ns=record["plan"]["window_ns"],
-            overrides=record["overrides"],
+            overrides=overrides,
         )
         fresh = pack(self.rerun(request), self.tool, drifted=DRIFT in record["flags"])
         self.report.reran = True

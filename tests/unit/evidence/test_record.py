@@ -143,6 +143,7 @@ def test_a_passing_offline_run_of_the_manifest_as_written_earns_the_offline_flag
     [
         {"observations": ()},
         {"overrides": (("profile.workspace.concurrency", "6"),)},
+        {"manifest": made_manifest(seed_given=7, seed=7), "seed": 7},
         {"declared_horizon_ns": 20_000_000_000},
         {"discipline": "reference"},
     ],

@@ -154,10 +154,12 @@ def test_the_seeds_conventions_stand_for_what_was_not_measured():
 def test_what_the_form_cannot_say_is_not_exported():
     ours = pack(made_run(), TOOL).record
     changed = seal(record_of() | {"overrides": {"workspace.concurrency": "6"}})
+    reseeded = seal(record_of() | {"overrides": {"seed": "7"}})
     assert "capacity-manifest/v1" in not_exportable(ours)
+    assert "seed" in not_exportable(reseeded)
     assert "workspace.concurrency" in not_exportable(changed)
     assert not_exportable(record_of()) is None
-    for record in (ours, changed):
+    for record in (ours, changed, reseeded):
         with pytest.raises(EvidenceError, match="no export as decision-load-result/v1"):
             export(record)
 

@@ -125,8 +125,17 @@ def test_a_re_run_is_asked_for_what_the_record_states(folder):
     verify(folder, TOOL, rerun=rerun)
     (request,) = asked
     assert request.manifest == folder / "small.yaml"
-    assert (request.seed, request.discipline, request.window_ns) == (2601, "default", 10_000_000_000)
+    assert (request.seed, request.discipline, request.window_ns) == (None, "default", 10_000_000_000)
     assert request.overrides == {}
+
+
+def test_a_re_run_is_asked_for_a_seed_and_values_that_were_given(tmp_path):
+    asked = []
+    given = {"seed_given": 7, "seed": 7, "overrides": (("profile.workspace.concurrency", "6"),)}
+    run = made_run(manifest=made_manifest(**given), seed=7)
+    folder = write_bundle(pack(run, TOOL), tmp_path).folder
+    assert verify(folder, TOOL, rerun=lambda request: asked.append(request) or run).ok
+    assert (asked[0].seed, asked[0].overrides) == (7, {"profile.workspace.concurrency": "6"})
 
 
 def test_another_memory_and_processor_time_are_no_mismatch(folder):
