@@ -97,15 +97,12 @@ class Accumulator(Consumer):
         self._class_of: Ints = np.asarray(shape.class_of, np.int64)
         providers, phases = len(shape.providers), len(shape.phases)
         labels = (len(shape.principals), providers, phases)
-        self._attempt_key = Packing(*labels, len(AttemptOutcome), len(Hold))
-        self._request_key = Packing(*labels, len(RequestOutcome), len(REASONS) + 1, 2)
         self._cell_key = Packing(self.groups.count, providers, phases)
         windows = shape.horizon_ns // PEAK_WINDOW_NS + 1
-        self._window_key = Packing(windows, self.groups.count, providers, phases, _ATTEMPTS_MAX)
         cells = self.groups.count * providers * phases
-        self._attempts = Tally()
-        self._requests = Tally()
-        self._windows = Tally()
+        self._attempts = Tally(*labels, len(AttemptOutcome), len(Hold))
+        self._requests = Tally(*labels, len(RequestOutcome), len(REASONS) + 1, 2)
+        self._windows = Tally(windows, self.groups.count, providers, phases, _ATTEMPTS_MAX)
         self.waits = SampleStore(2 * cells, exact_values_max=exact_values_max)
         self.sojourns = SampleStore(cells, exact_values_max=exact_values_max)
         self._eligible_max: Ints = np.zeros(cells, np.int64)
@@ -121,7 +118,7 @@ class Accumulator(Consumer):
         principal, provider, phase = (rows[:, c] for c in (AttemptCol.PRINCIPAL, AttemptCol.PROVIDER, AttemptCol.PHASE))
         outcome = rows[:, AttemptCol.OUTCOME]
         hold = np.maximum(rows[:, AttemptCol.HOLD], Hold.NONE)
-        self._attempts.add(self._attempt_key.pack(principal, provider, phase, outcome, hold))
+        self._attempts.add(principal, provider, phase, outcome, hold)
         wait = rows[:, AttemptCol.DECIDED] - rows[:, AttemptCol.REQUESTED]
         waited = np.flatnonzero(wait)
         if len(waited):
@@ -136,12 +133,10 @@ class Accumulator(Consumer):
         principal, provider, phase = (rows[:, c] for c in (RequestCol.PRINCIPAL, RequestCol.PROVIDER, RequestCol.PHASE))
         outcome, reason = rows[:, RequestCol.OUTCOME], rows[:, RequestCol.REASON] + 1
         admitted = np.minimum(rows[:, RequestCol.ADMISSIONS], 1)
-        self._requests.add(self._request_key.pack(principal, provider, phase, outcome, reason, admitted))
+        self._requests.add(principal, provider, phase, outcome, reason, admitted)
         intended, settled = rows[:, RequestCol.INTENDED], rows[:, RequestCol.SETTLED]
         group = self.groups.of_principal[principal]
-        self._windows.add(
-            self._window_key.pack(intended // PEAK_WINDOW_NS, group, provider, phase, rows[:, RequestCol.ATTEMPTS])
-        )
+        self._windows.add(intended // PEAK_WINDOW_NS, group, provider, phase, rows[:, RequestCol.ATTEMPTS])
         cells = self._cell_key.pack(group, provider, phase)
         completed = np.flatnonzero(outcome == RequestOutcome.COMPLETED)
         self.sojourns.add(cells[completed], settled[completed] - intended[completed])
@@ -157,8 +152,7 @@ class Accumulator(Consumer):
 
     def attempt_counts(self, chosen: Chosen) -> NDArray[np.int64]:
         """Return how many attempts the selection holds, shape ``(outcomes, holds)``."""
-        keys, counts = self._attempts.counts()
-        *labels, outcome, hold = self._attempt_key.unpack(keys)
+        (*labels, outcome, hold), counts = self._attempts.table()
         mask = self._mask(labels, chosen)
         return _table((len(AttemptOutcome), len(Hold)), (outcome[mask], hold[mask]), counts[mask])
 
@@ -167,16 +161,14 @@ class Accumulator(Consumer):
 
         The second axis is 0 for no reason, else 1 + reason code; the last is whether the request was ever admitted.
         """
-        keys, counts = self._requests.counts()
-        *labels, outcome, reason, admitted = self._request_key.unpack(keys)
+        (*labels, outcome, reason, admitted), counts = self._requests.table()
         mask = self._mask(labels, chosen)
         columns = (outcome[mask], reason[mask], admitted[mask])
         return _table((len(RequestOutcome), len(REASONS) + 1, 2), columns, counts[mask])
 
     def admissions_by_principal(self) -> tuple[Ints, Ints]:
         """Return arrivals and arrivals admitted at least once, both of shape ``(principals,)``."""
-        keys, counts = self._requests.counts()
-        principal, *_, admitted = self._request_key.unpack(keys)
+        (principal, *_, admitted), counts = self._requests.table()
         arrivals = np.zeros(len(self.shape.principals), np.int64)
         admissions = np.zeros_like(arrivals)
         np.add.at(arrivals, principal, counts)
@@ -185,8 +177,7 @@ class Accumulator(Consumer):
 
     def windows(self, chosen: Chosen) -> tuple[Ints, Ints]:
         """Return arrivals in each 10 s window with any, and their attempts; both of shape ``(windows,)``."""
-        keys, counts = self._windows.counts()
-        window, group, provider, phase, attempts = self._window_key.unpack(keys)
+        (window, group, provider, phase, attempts), counts = self._windows.table()
         mask = self.groups.mask(chosen)[group] & self._places(provider, phase, chosen)
         if not mask.any():
             return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -7,8 +7,8 @@ rows, warm-up and drain included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypedDict
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sim.measure.quantiles import Mask
 from sim.measure.shape import RunShape
 from sim.measure.tally import Ints
 from sim.trace import (
+    NONE,
     AttemptCol,
     AttemptOutcome,
     Consumer,
@@ -31,10 +32,17 @@ from sim.trace import (
 from tollgate.core.units import ms_text
 from tollgate.decision.limits import AdmissionLimits
 
-LevelFigure = Callable[[Scope, LevelKind], Ints]
+T = TypeVar("T")
 
 SHOWN_MAX: Final = 3
 """Breaches a detail spells out; the rest are counted."""
+
+
+_LEVEL_LIMITS: Final[tuple[tuple[LevelKind, str, Callable[[AdmissionLimits], int | None]], ...]] = (
+    (LevelKind.ACTIVE, "in flight", lambda limits: limits.concurrency),
+    (LevelKind.QUEUE, "waiting", lambda limits: limits.max_queue_length),
+)
+"""Each kind of level, in words, and the limit on it."""
 
 
 class CheckResult(TypedDict):
@@ -45,12 +53,18 @@ class CheckResult(TypedDict):
     detail: str
 
 
-class _ScopeLimits(NamedTuple):
+class _Limited(NamedTuple):
     """One scope's members and their limits, in the order of the level tracker."""
 
     scope: Scope
     names: tuple[str, ...]
     limits: tuple[AdmissionLimits, ...]
+
+    def each(self, figure: Callable[[AdmissionLimits], T]) -> list[T]:
+        """Return a figure of each member's limits; it is worked out once for members that share them."""
+        known = {id(limits): limits for limits in self.limits}
+        figures = {key: figure(limits) for key, limits in known.items()}
+        return [figures[id(limits)] for limits in self.limits]
 
 
 class OrdinalLedger:
@@ -93,18 +107,16 @@ class Checks(Consumer):
         self._tracker = tracker
         profile = shape.profile
         self._scopes = (
-            _ScopeLimits((), ("workspace",), (profile.workspace,)),
-            _ScopeLimits(("provider",), shape.providers, tuple(profile.providers[name] for name in shape.providers)),
-            _ScopeLimits(
-                ("principal",), shape.principals, tuple(profile.principals[name] for name in shape.principals)
-            ),
+            _Limited((), ("workspace",), (profile.workspace,)),
+            _Limited(("provider",), shape.providers, tuple(profile.providers[name] for name in shape.providers)),
+            _Limited(("principal",), shape.principals, tuple(profile.principals[name] for name in shape.principals)),
         )
         self._envelopes = [
             (scope, kind, Envelope(buckets))
             for scope in self._scopes
             for kind, buckets in (
-                ("requests", [limits.request_rate for limits in scope.limits]),
-                ("tokens", [limits.token_rate for limits in scope.limits]),
+                ("requests", scope.each(lambda limits: limits.request_rate)),
+                ("tokens", scope.each(lambda limits: limits.token_rate)),
             )
             if any(bucket is not None for bucket in buckets)
         ]
@@ -240,8 +252,8 @@ class Checks(Consumer):
     def _bucket_envelope(self) -> CheckResult:
         breaches = []
         for scope, counted, envelope in self._envelopes:
-            if envelope.worst is not None:
-                member, at_ns, excess = envelope.worst
+            if envelope.breach is not None:
+                member, at_ns, excess = envelope.breach
                 breaches.append(f"{scope.names[member]}: {excess} {counted} too many at {ms_text(at_ns)} ms")
         detail = f"any window of {len(self._envelopes)} kinds of bucket is within burst + rate x length"
         return _result("bucket-envelope", detail, breaches)
@@ -250,22 +262,23 @@ class Checks(Consumer):
         breaches = []
         compared = 0
         for scope in self._scopes:
-            for kind, limit_of, word in (
-                (LevelKind.ACTIVE, [limits.concurrency for limits in scope.limits], "in flight"),
-                (LevelKind.QUEUE, [limits.max_queue_length for limits in scope.limits], "waiting"),
-            ):
-                peaks = self._tracker.peaks(scope.scope, kind).tolist()
-                for name, peak, limit in zip(scope.names, peaks, limit_of, strict=True):
-                    compared += limit is not None
-                    if limit is not None and peak > limit:
-                        breaches.append(f"{name}: {peak} {word}, limit {limit}")
+            for kind, word, limit_of in _LEVEL_LIMITS:
+                limits = np.array([NONE if limit is None else limit for limit in scope.each(limit_of)])
+                compared += int((limits != NONE).sum())
+                peaks = self._tracker.peaks(scope.scope, kind)
+                breaches += [
+                    f"{scope.names[member]}: {peaks[member]} {word}, limit {limits[member]}"
+                    for member in np.flatnonzero((limits != NONE) & (peaks > limits))
+                ]
         return _result("within-limits", f"{compared} limits on calls in flight and requests waiting", breaches)
 
     def _never_negative(self) -> CheckResult:
         breaches = [
-            f"{name}: {kind.name.lower()} fell to {low}"
-            for name, kind, low in self._members_with(self._tracker.lowest)
-            if low < 0
+            f"{scope.names[member]}: {low[member]} {word}"
+            for scope in self._scopes
+            for kind, word, _ in _LEVEL_LIMITS
+            for low in [self._tracker.lowest(scope.scope, kind)]
+            for member in np.flatnonzero(low < 0)
         ]
         return _result("levels-never-negative", "no level fell below 0", breaches)
 
@@ -277,9 +290,11 @@ class Checks(Consumer):
             breaches.append(f"{left} places still taken at the end")
         if not self._in_flight:
             breaches += [
-                f"{name}: {kind.name.lower()} ended at {last}"
-                for name, kind, last in self._members_with(self._tracker.final)
-                if last
+                f"{scope.names[member]}: {last[member]} {word} at the end"
+                for scope in self._scopes
+                for kind, word, _ in _LEVEL_LIMITS
+                for last in [self._tracker.final(scope.scope, kind)]
+                for member in np.flatnonzero(last)
             ]
         given = self._enters[LevelKind.ACTIVE], self._enters[LevelKind.QUEUE]
         return _result("nothing-leaked", f"{given[0]} permits and {given[1]} places in queue, all given back", breaches)
@@ -291,13 +306,6 @@ class Checks(Consumer):
         return _result("times-in-order", "requested <= decided <= ended, intended <= settled <= end", breaches)
 
     # ---------------------------------------------------------------------------------------------------------- parts
-
-    def _members_with(self, figure: LevelFigure) -> Iterator[tuple[str, LevelKind, int]]:
-        """Yield each member of each scope with one figure of each of its levels."""
-        for scope in self._scopes:
-            for kind in LevelKind:
-                for name, value in zip(scope.names, figure(scope.scope, kind).tolist(), strict=True):
-                    yield name, kind, value
 
     def _count(self, what: str, breached: Mask) -> None:
         count = int(np.count_nonzero(breached))

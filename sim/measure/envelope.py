@@ -13,10 +13,9 @@ in integers throughout, and only its last value is carried from block to block.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.measure.tally import Ints
 from tollgate.core.units import Rate
@@ -27,79 +26,84 @@ Bucket = tuple[Rate, int]
 _INT64_SAFE: Final = 1 << 61  # sums of two such terms still fit
 
 
+class Breach(NamedTuple):
+    """A draw that some window could not hold."""
+
+    member: int
+    at_ns: int
+    excess: int  # units above the envelope, rounded up
+
+
 class Envelope:
     """The buckets of one kind for the members of one scope."""
 
-    __slots__ = ("_burst", "_carried", "_gain", "_grain", "_last_ns", "_limited", "worst")
+    __slots__ = ("_capacity", "_gain", "_grain", "_largest", "_last_ns", "_limited", "_lost", "breach")
 
     def __init__(self, buckets: Sequence[Bucket | None]) -> None:
         """Take each member's bucket, full at the start, or None for one that is not limited."""
+        gain = [bucket[0].units if bucket else 0 for bucket in buckets]
+        grain = [bucket[0].per_ns if bucket else 1 for bucket in buckets]
+        capacity = [q * bucket[1] if bucket else 0 for q, bucket in zip(grain, buckets, strict=True)]
+        self._largest = max(*gain, *grain, *capacity)
+        dtype = _dtype(self._largest)
         self._limited = np.array([bucket is not None for bucket in buckets], np.bool_)
-        self._gain = [bucket[0].units if bucket else 0 for bucket in buckets]
-        self._grain = [bucket[0].per_ns if bucket else 1 for bucket in buckets]
-        self._burst = [bucket[1] if bucket else 0 for bucket in buckets]
-        # c_j - min(...) after the last draw: what the bucket had lost, in 1/q units. Python integers, for any rate.
-        self._carried = [0] * len(buckets)
-        self._last_ns = [0] * len(buckets)
-        self.worst: tuple[int, int, int] | None = None
-        """The first breach found: member, instant in ns, and units above the envelope (rounded up)."""
+        self._gain = np.array(gain, dtype)
+        self._grain = np.array(grain, dtype)
+        self._capacity = np.array(capacity, dtype)
+        # c_j - min(...) after the last draw: what the bucket lacked then, in 1/q units.
+        self._lost = np.zeros(len(buckets), dtype)
+        self._last_ns: Ints = np.zeros(len(buckets), np.int64)
+        self.breach: Breach | None = None
+        """The first breach; nothing is tested after it."""
 
     def add(self, members: Ints, at: Ints, units: Ints) -> None:
         """Take draws in order of time: who drew, when (ns), and how many units; all of shape ``(n,)``."""
         drawn = self._limited[members]
         if not drawn.all():
             members, at, units = members[drawn], at[drawn], units[drawn]
-        if not len(members):
+        if not len(members) or self.breach is not None:
             return
         order = np.argsort(members, kind="stable")
         members, at, units = members[order], at[order], units[order]
         starts = np.flatnonzero(np.diff(members, prepend=-1))
         ends = np.append(starts[1:], len(members))
-        who = members[starts].tolist()
-        sums = np.add.reduceat(units, starts).tolist()
-        last = at[ends - 1].tolist()
-        # Everything is counted from the member's last draw before this block, so numbers stay small.
-        spread = max(
-            self._grain[m] * (total + self._burst[m]) + self._gain[m] * (end_ns - self._last_ns[m]) + self._carried[m]
-            for m, total, end_ns in zip(who, sums, last, strict=True)
+        who = members[starts]
+        # Everything is counted from the member's last draw before this block, so that numbers stay small.
+        spread = (
+            int(self._grain[who].max()) * int(np.add.reduceat(units, starts).max())
+            + int(self._capacity[who].max())
+            + int(self._gain[who].max()) * int((at[ends - 1] - self._last_ns[who]).max())
         )
-        small = spread * 2 * (len(who) + 1) < _INT64_SAFE
-        # An array of Python integers does the same arithmetic, only slower; mypy sees both as integers.
-        dtype = np.dtype(np.int64) if small else cast("np.dtype[np.int64]", np.dtype(object))
-        self._test(who, at, units, starts, ends, dtype, 2 * spread)
-
-    def _test(
-        self,
-        who: list[int],
-        at: Ints,
-        units: Ints,
-        starts: Ints,
-        ends: Ints,
-        dtype: np.dtype[np.int64],
-        apart: int,
-    ) -> None:
-        """Test one block, sorted by member; ``apart`` is above any difference between two values of one member."""
+        apart = 2 * spread
+        dtype = _dtype(max(self._largest, apart * (len(who) + 1)))
         sizes = ends - starts
 
-        def each(values: list[int]) -> NDArray[np.int64]:
-            return np.repeat(np.array(values, dtype), sizes)
+        def each(values: Ints) -> Ints:
+            return np.repeat(values.astype(dtype), sizes)
 
-        grain = each([self._grain[m] for m in who])
-        draws = grain * units.astype(dtype)
+        draws = each(self._grain[who]) * units.astype(dtype)
         before = np.cumsum(draws) - draws
-        before -= each(before[starts].tolist())
-        earned = each([self._gain[m] for m in who]) * (at.astype(dtype) - each([self._last_ns[m] for m in who]))
+        before -= each(before[starts])
+        earned = each(self._gain[who]) * (at - each(self._last_ns[who]))
         # One running minimum serves all members: each starts so far below the one before that it starts afresh.
-        shelf = each([apart * place for place in range(len(who))])
+        shelf = each(np.arange(len(who)).astype(dtype) * apart)
         lows = before - earned - shelf
-        lows[starts] = np.minimum(lows[starts], np.array([-self._carried[m] for m in who], dtype) - shelf[starts])
+        lows[starts] = np.minimum(lows[starts], -self._lost[who].astype(dtype) - shelf[starts])
         lost = before + draws - earned - shelf - np.minimum.accumulate(lows)
-        over = np.flatnonzero(lost > grain * each([self._burst[m] for m in who]))
-        if len(over) and self.worst is None:
+        over = np.flatnonzero(lost > each(self._capacity[who]))
+        if len(over):
             first = int(over[np.argmin(at[over])])
-            member = who[int(np.searchsorted(starts, first, side="right")) - 1]
-            excess = int(lost[first]) - self._grain[member] * self._burst[member]
-            self.worst = (member, int(at[first]), -(-excess // self._grain[member]))
-        for member, end, lost_ns in zip(who, ends.tolist(), lost[ends - 1].tolist(), strict=True):
-            self._carried[member] = lost_ns
-            self._last_ns[member] = int(at[end - 1])
+            member = int(members[first])
+            excess = int(lost[first]) - int(self._capacity[member])
+            self.breach = Breach(member, int(at[first]), -(-excess // int(self._grain[member])))
+            return
+        self._lost[who] = lost[ends - 1]
+        self._last_ns[who] = at[ends - 1]
+
+
+def _dtype(largest: int) -> np.dtype[np.int64]:
+    """Return the type that holds values up to ``largest`` exactly.
+
+    An array of Python integers does the same arithmetic, only slower; for mypy both hold integers.
+    """
+    return np.dtype(np.int64) if largest < _INT64_SAFE else cast("np.dtype[np.int64]", np.dtype(object))

@@ -18,7 +18,7 @@ from typing import Final, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.measure.tally import Ints, Packing, Tally
+from sim.measure.tally import Ints, Tally
 from tollgate.core.errors import CallerError, EvidenceError
 
 Mask = NDArray[np.bool_]
@@ -212,14 +212,14 @@ class SampleStore:
     bin in use and three integers a cell.
     """
 
-    __slots__ = ("_binned", "_blocks", "_exact_values_max", "_kept", "_maxima", "_minima", "_packing", "_totals")
+    __slots__ = ("_binned", "_blocks", "_cells", "_exact_values_max", "_kept", "_maxima", "_minima", "_totals")
 
     def __init__(self, cells: int, *, exact_values_max: int = EXACT_VALUES_MAX) -> None:
         """Start empty, with cells numbered below ``cells``."""
         self._exact_values_max = exact_values_max
         self._blocks: list[tuple[Ints, Ints]] = []
         self._kept = 0
-        self._packing = Packing(cells, BINS)
+        self._cells = cells
         self._binned: Tally | None = None
         self._totals = np.zeros(cells, np.int64)
         self._maxima = np.zeros(cells, np.int64)
@@ -238,7 +238,7 @@ class SampleStore:
         self._blocks.append((cells, values))
         self._kept += len(values)
         if self._kept > self._exact_values_max:
-            self._binned = Tally()
+            self._binned = Tally(self._cells, BINS)
             for block in self._blocks:
                 self._fold(self._binned, *block)
             self._blocks.clear()
@@ -248,8 +248,7 @@ class SampleStore:
         if self._binned is None:
             cells, values = self._joined()
             return SortedSamples(values[mask[cells]])
-        keys, counts = self._binned.counts()
-        cells, indices = self._packing.unpack(keys)
+        (cells, indices), counts = self._binned.table()
         chosen = mask[cells]
         if not chosen.any():
             return LogLinearHistogram()
@@ -272,7 +271,7 @@ class SampleStore:
         return self._blocks[0]
 
     def _fold(self, binned: Tally, cells: Ints, values: Ints) -> None:
-        binned.add(self._packing.pack(cells, bin_of(values)))
+        binned.add(cells, bin_of(values))
         np.add.at(self._totals, cells, values)
         np.maximum.at(self._maxima, cells, values)
         np.minimum.at(self._minima, cells, values)

@@ -17,7 +17,7 @@ from sim.measure.observe import PRINCIPALS_LISTED_MAX
 from sim.measure.quantiles import LogLinearHistogram
 from sim.measure.series import BINS_MAX, Band, SeriesView, series_name
 from sim.measure.shape import RunShape
-from sim.measure.tally import Ints, Packing, Tally
+from sim.measure.tally import Ints, Tally
 from sim.trace import (
     NONE,
     REASONS,
@@ -69,8 +69,7 @@ class SeriesRecorder(Consumer):
         self._class_of: Ints = np.asarray(shape.class_of, np.int64)
         self._groups = len(shape.principals if self._by_principal else shape.classes)
         providers = len(shape.providers)
-        self._count_key = Packing(_BINS_PACKED_MAX, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
-        self._counts = Tally()
+        self._counts = Tally(_BINS_PACKED_MAX, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
         # Per kind, group and provider: the net change of the level in each bin, and what that change adds to the
         # integral of its own bin. Both add up, so no level has to be followed.
         shape_of_levels = (len(LevelKind), self._groups, providers, BINS_MAX)
@@ -126,8 +125,7 @@ class SeriesRecorder(Consumer):
         return SeriesView(joined * self._bin_ns, end_ns, series, dict(histograms), tuple(self._bands()))
 
     def _counts_by_bin(self, bins: int, joined: int) -> Iterator[tuple[str, list[int]]]:
-        keys, counts = self._counts.counts()
-        place, counter, reason, group, provider = self._count_key.unpack(keys)
+        (place, counter, reason, group, provider), counts = self._counts.table()
         # An event at the very end belongs to the last bin even where a new one would begin.
         place = np.minimum(place // joined, bins - 1)
         table = np.zeros((len(_COUNTERS), self._groups, len(self._shape.providers), bins), np.int64)
@@ -176,7 +174,7 @@ class SeriesRecorder(Consumer):
     # ---------------------------------------------------------------------------------------------------------- parts
 
     def _count(self, at: Ints, counter: Ints | int, reason: Ints | int, group: Ints, provider: Ints) -> None:
-        self._counts.add(self._count_key.pack(at // self._bin_ns, counter, reason, group, provider))
+        self._counts.add(at // self._bin_ns, counter, reason, group, provider)
 
     def _group(self, principal: Ints) -> Ints:
         return principal if self._by_principal else self._class_of[principal]

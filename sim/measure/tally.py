@@ -52,32 +52,37 @@ class Packing:
 
 
 class Tally:
-    """How often each key was seen. Memory follows the number of different keys, not the number of rows."""
+    """How often each combination of columns was seen. Memory follows the number of combinations, not of rows."""
 
-    __slots__ = ("_counts", "_keys", "_pending", "_pending_rows")
+    __slots__ = ("_columns", "_counts", "_keys", "_packing", "_pending", "_pending_keys")
 
-    _PENDING_ROWS_MIN: Final = 1 << 16  # below this, merging costs more calls than it saves memory
+    _PENDING_KEYS_MIN: Final = 1 << 16  # below this, merging costs more calls than it saves memory
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, *sizes: int) -> None:
+        """Start empty, for columns that can have this many values each."""
+        self._packing = Packing(*sizes)
         self._keys: Ints = np.empty(0, np.int64)
         self._counts: Ints = np.empty(0, np.int64)
         self._pending: list[tuple[Ints, Ints]] = []
-        self._pending_rows = 0
+        self._pending_keys = 0
+        self._columns: tuple[Ints, ...] | None = None
 
-    def add(self, keys: Ints) -> None:
-        """Count every key once for each time it stands in ``keys``."""
-        unique, counts = np.unique(keys, return_counts=True)
-        self._pending.append((unique, counts))
-        self._pending_rows += len(unique)
+    def add(self, first: Ints, *columns: Ints | int) -> None:
+        """Count each row of the columns once; an integer stands for a column of it."""
+        keys, counts = np.unique(self._packing.pack(first, *columns), return_counts=True)
+        self._pending.append((keys, counts))
+        self._pending_keys += len(keys)
+        self._columns = None
         # Waiting for as many keys as there are already keeps the cost a row constant while the table grows.
-        if self._pending_rows > max(self._PENDING_ROWS_MIN, len(self._keys)):
+        if self._pending_keys > max(self._PENDING_KEYS_MIN, len(self._keys)):
             self._merge()
 
-    def counts(self) -> tuple[Ints, Ints]:
-        """Return the different keys, ascending, and how often each was seen."""
-        self._merge()
-        return self._keys, self._counts
+    def table(self) -> tuple[tuple[Ints, ...], Ints]:
+        """Return the columns of the different combinations, in ascending order, and how often each was seen."""
+        if self._columns is None:
+            self._merge()
+            self._columns = self._packing.unpack(self._keys)
+        return self._columns, self._counts
 
     def _merge(self) -> None:
         if not self._pending:
@@ -88,4 +93,4 @@ class Tally:
         keys, counts = keys[order], counts[order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         self._keys, self._counts = keys[starts], np.add.reduceat(counts, starts)
-        self._pending, self._pending_rows = [], 0
+        self._pending, self._pending_keys = [], 0

@@ -49,8 +49,8 @@ def test_a_breach_is_found_exactly_where_some_window_holds_too_much(buckets, ste
         for instant, over in breaches(bucket, [(t, n) for t, m, n in draws if m == member])
     ]
     if not found:
-        assert envelope.worst is None
+        assert envelope.breach is None
     else:
-        member, instant, excess = envelope.worst
+        member, instant, excess = envelope.breach
         assert (instant, member) in {(at_ns, who) for at_ns, who, _ in found}
         assert excess in {ceil(Fraction(over)) for at_ns, who, over in found if (at_ns, who) == (instant, member)}

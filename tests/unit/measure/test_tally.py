@@ -31,21 +31,29 @@ def test_columns_that_do_not_fit_a_key_are_refused():
 
 
 def test_counts_add_up_over_blocks():
-    tally = Tally()
-    for block in ([3, 1, 3], [1], [2**61, 3]):
-        tally.add(np.array(block))
-    keys, counts = tally.counts()
-    assert (keys.tolist(), counts.tolist()) == ([1, 3, 2**61], [2, 3, 1])
+    tally = Tally(2**60, 4)
+    for first, second in (([3, 1, 3], [0, 2, 0]), ([1], [2]), ([2**59, 3], [3, 1])):
+        tally.add(np.array(first), np.array(second))
+    columns, counts = tally.table()
+    assert [column.tolist() for column in columns] == [[1, 3, 3, 2**59], [2, 0, 1, 3]]
+    assert counts.tolist() == [2, 2, 1, 1]
 
 
-def test_an_empty_tally_has_no_keys():
-    keys, counts = Tally().counts()
-    assert (len(keys), len(counts)) == (0, 0)
+def test_a_table_may_be_asked_for_between_blocks():
+    tally = Tally(10)
+    for times in (1, 2, 3):
+        tally.add(np.array([7]))
+        assert tally.table()[1].tolist() == [times]
 
 
-def test_memory_follows_the_number_of_keys():
-    tally = Tally()
+def test_an_empty_tally_has_no_rows():
+    columns, counts = Tally(5, 5).table()
+    assert ([len(column) for column in columns], len(counts)) == ([0, 0], 0)
+
+
+def test_memory_follows_the_number_of_combinations():
+    tally = Tally(1000)
     for _ in range(300):
         tally.add(np.arange(1000))
-    assert tally._pending_rows <= tally._PENDING_ROWS_MIN
-    assert tally.counts()[1].tolist() == [300] * 1000
+    assert tally._pending_keys <= tally._PENDING_KEYS_MIN
+    assert tally.table()[1].tolist() == [300] * 1000
