@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sim.report.result import Result
+from sim.report.text import rounded
 from tollgate.core.units import NS_PER_S
 
 
@@ -199,3 +200,8 @@ def _scopes(profile: Mapping[str, object]) -> tuple[_Scope, list[_Scope], list[_
 
 def _limits(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
+
+
+def with_unit(figure: Fraction, row: Headroom) -> str:
+    """Return a figure of a row as text with the row's unit."""
+    return f"{rounded(figure)} {row.unit}"

@@ -11,83 +11,59 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sim.report import figures, story, tables
-from sim.report.bundle import ReportInput
-from sim.report.style import svg
-from sim.report.text import command
+from sim.report import advice, breach, figures, story, tables
+from sim.report.headroom import with_unit
+from sim.report.report import Report
+from sim.report.style import ReportFigure, svg
 
 BYTES_MAX: Final = 2_000_000
-"""Largest page, bytes. Tables and lines are capped, so a page stays far below whatever the run; a mail server's limit
-is not far above."""
+"""Largest page, bytes (contract). Tables are cut and lines thinned, so that a page is far below it whatever the run."""
 
 
-def render(report: ReportInput) -> str:
-    """Return the page of a bundle.
-
-    Args:
-        report: The bundle.
-
-    Returns:
-        HTML text, below ``BYTES_MAX`` bytes in UTF-8.
-
-    Raises:
-        EvidenceError: If the record has not the shape of a record.
-    """
-    record, result = report.record, report.result
-    first = report.binding
-    worst = tables.worst_rows(report.slowest, report.path)
+def render(report: Report) -> str:
+    """Return the page of a bundle: HTML below ``BYTES_MAX`` bytes in UTF-8."""
+    result, first = report.result, report.binding
+    missed = result.counted("FAIL")
     return _template().render(
-        record=record,
+        report=report,
+        record=report.record,
         verdict=result.verdict,
-        seed=result.seed,
         why=story.why(result),
-        breach=story.first_breach(result, report.series),
+        breach=breach.first_breach(missed, report.series, report.slowest) if missed else None,
         meaning=story.MEANINGS[result.verdict],
         claim=story.scope_of_claim(result),
-        has_series=report.series is not None,
-        figures=_figures(report),
-        gates=tables.gate_rows(result),
-        headroom=tables.headroom_rows(report.headroom, first),
-        binding=first,
-        binding_load=first and story.described(first.highest, first.unit),
-        binding_bound=first and story.described(first.bound, first.unit),
+        figures={name: Markup(svg(fig, prefix=name)) for name, fig in _figures(report).items()},  # noqa: S704 - escaped
+        gates=tables.gates(result),
+        headroom=tables.headroom(report),
+        first=first,
+        first_load=first and with_unit(first.highest, first),
+        first_bound=first and with_unit(first.bound, first),
         counts=tables.counts(result),
         refusals=tables.refusals(result),
-        waits=tables.waits(result),
-        worst=worst,
-        steps=story.next_steps(
-            result,
-            report.headroom,
-            manifest=report.manifest_path,
-            bundle=report.path,
-            worst=worst[0].ordinal if worst else None,
-        ),
-        provenance=record["provenance"][: tables.ROWS_MAX],
-        provenance_left_out=max(0, len(record["provenance"]) - tables.ROWS_MAX),
-        broken=sum(not check["ok"] for check in record["checks"]),
-        reproduce=report.reproduce,
-        verify=command("tollgate", "verify", report.path, "--rerun"),
-        bundle=report.path,
-        manifest_path=report.manifest_path,
-        digests=tables.digests(record),
-        files=[*record["inputs"], *record["artefacts"]],
-        host=record["host"],
+        times=tables.times(result),
+        worst=tables.worst(report),
+        steps=advice.next_steps(report),
+        provenance=report.record["provenance"][: tables.ROWS_MAX],
+        broken=[check for check in report.record["checks"] if not check["ok"]],
+        verify=advice.verify_command(report),
+        digests=tables.digests(report.record),
+        files=[*report.record["inputs"], *report.record["artefacts"]],
     )
 
 
-def _figures(report: ReportInput) -> dict[str, Markup]:
-    """Return the figures that the bundle allows, as markup: matplotlib escapes the names it is given."""
-    result = report.result
+def _figures(report: Report) -> dict[str, ReportFigure]:
+    """Return the figures that a bundle allows, by their place on the page."""
+    result, view = report.result, report.series
     drawn = {}
     if result.gates:
         drawn["gates"] = figures.gates(result)
-    if report.series is not None:
-        drawn["timeline"] = figures.timeline(report.series, result)
-        drawn["load"] = figures.load(report.series, result)
-        drawn["waits"] = figures.wait_distribution(report.series, result)
+    if view is not None:
+        drawn["timeline"] = figures.timeline(view, result)
+        drawn["load"] = figures.load(view, result)
+        drawn["waits"] = figures.wait_distribution(view, result)
     if len(result.names("principal")) > 1:
         drawn["fairness"] = figures.fairness(result)
-    return {name: Markup(svg(fig, prefix=name)) for name, fig in drawn.items()}  # noqa: S704 - see above
+    return drawn
 
 
 def _template() -> Template:

@@ -124,11 +124,10 @@ class Result:
         came = {row["id"]: row for row in self.record["gates"]}
         return tuple(Gate(asked, came[asked["id"]]) for asked in self.record["plan"]["gates"] if asked["id"] in came)
 
-    def missed(self, verdict: str) -> list[Gate]:
-        """Return the gates that count and came to ``verdict``, the worst miss first."""
-        return sorted(
-            (gate for gate in self.gates if gate.counts and gate.verdict == verdict), key=lambda gate: gate.slack
-        )
+    def counted(self, verdict: str) -> list[Gate]:
+        """Return the gates that count and came to ``verdict``, the one with least slack first."""
+        gates = (gate for gate in self.gates if gate.counts and gate.verdict == verdict)
+        return sorted(gates, key=lambda gate: gate.slack)
 
     def observed(self, metric: str, **labels: str) -> Observation | None:
         """Return the figure of a metric under exactly these labels."""

@@ -26,6 +26,7 @@ SKY: Final = "#56B4E9"
 INK: Final = "#1A1A1A"
 GREY: Final = "#6B6B6B"
 PALE: Final = "#E4E4E4"
+SHADE: Final = "#C9C9C9"
 
 CYCLE: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
 """Colours of categories in the order in which they are given out."""

@@ -8,107 +8,118 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from typing import Final
 
-from sim.report import story, tables
-from sim.report.bundle import ReportInput
+from sim.report import advice, breach, story, tables
+from sim.report.headroom import with_unit
+from sim.report.report import Report
 
 _COLOURS: Final = {"PASS": "32", "FAIL": "31", "INCONCLUSIVE": "33", "INVALID": "35"}
 """ANSI colours (ECMA-48, 8.3.117), beside the word, never in its place."""
 
+_WIDTH_MIN: Final = 40
 _WORST: Final = 3
 """Worst requests shown: a screen is short, and the page has the rest."""
 
+_GATE_HEAD: Final = ("gate", "verdict", "observed", "bound", "margin", "metric", "of", "runs", "note")
+_GATE_FIGURES: Final = {2, 3, 4, 7}
 
-def render(report: ReportInput, *, width: int = 100, colour: bool = False, page: str | None = None) -> str:
+
+def render(report: Report, *, width: int = 100, colour: bool = False, page: str | None = None) -> str:
     """Return the summary of a bundle.
 
     Args:
         report: The bundle.
-        width: Columns to stay within where words allow; commands and table rows are never broken.
+        width: Columns that sentences stay within; commands and table rows are never broken.
         colour: Whether to colour verdicts by ANSI sequences.
         page: Path of the HTML page as a reader types it, where one was written.
 
     Returns:
         Lines of text, the last one ended.
     """
-    return "\n".join(line.rstrip() for line in _lines(report, max(width, 40), colour, page)) + "\n"
+    columns = max(width, _WIDTH_MIN)
+    parts = [_verdict(report, columns, colour=colour), _gates(report, colour=colour), _headroom(report, columns)]
+    parts += [_table("refused", tables.refusals(report.result)), _table("times", tables.times(report.result))]
+    parts += [_worst(report), _files(report, page), _next(report, columns)]
+    blocks = ["\n".join(line.rstrip() for line in part) for part in parts]
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _lines(report: ReportInput, width: int, colour: bool, page: str | None) -> Iterator[str]:
-    result = report.result
-    manifest = result.record["manifest"]
-    yield f"{_verdict(result.verdict, colour)}  {manifest['name']} {manifest['version']}, seed {result.seed}"
+def _verdict(report: Report, width: int, *, colour: bool) -> Iterator[str]:
+    result, manifest = report.result, report.record["manifest"]
+    word = _coloured(result.verdict) if colour else result.verdict
+    yield f"{word}  {manifest['name']} {manifest['version']}, seed {result.seed}"
     yield from _wrapped(story.why(result), width)
-    if breach := story.first_breach(result, report.series):
-        yield from _wrapped(breach, width)
+    if missed := result.counted("FAIL"):
+        yield from _wrapped(breach.first_breach(missed, report.series, report.slowest), width)
     yield from _wrapped(f"{story.MEANINGS[result.verdict]} {story.scope_of_claim(result)}", width)
 
-    yield from _gates(report, colour)
-    if (first := report.binding) is not None:
-        load, bound = (story.described(figure, first.unit) for figure in (first.highest, first.bound))
-        yield ""
+
+def _gates(report: Report, *, colour: bool) -> Iterator[str]:
+    rows = tables.gates(report.result)
+    lines = _columns([_GATE_HEAD, *(astuple(row) for row in rows)], figures=_GATE_FIGURES) if rows else []
+    yield from lines[:1]
+    for row, line in zip(rows, lines[1:], strict=bool(rows)):
+        # The first word that is the verdict after the id, so that a gate of the name PASS stays plain.
+        head, tail = line[: len(row.id)], line[len(row.id) :]
+        yield head + tail.replace(row.verdict, _coloured(row.verdict), 1) if colour else line
+
+
+def _headroom(report: Report, width: int) -> Iterator[str]:
+    first = report.binding
+    if first is not None:
+        load, bound = with_unit(first.highest, first), with_unit(first.bound, first)
         yield from _wrapped(
             f"Binds first: {first.limit} of {first.scope}, offered {load} at its highest, limit {bound}.", width
         )
-    yield from _table("refused", tables.refusals(result))
-    yield from _table("waits", tables.waits(result))
 
-    worst = tables.worst_rows(report.slowest, report.path)
-    if worst:
-        yield from ("", "worst requests")
-        for row in worst[:_WORST]:
-            yield f"  {row.ordinal}  {row.wait}, {row.outcome}; {row.held_by}"
-            yield f"    {row.command}"
 
-    yield from ("", "files", f"  bundle  {report.path}")
+def _table(name: str, table: tables.Table) -> Iterator[str]:
+    if table.rows:
+        yield name
+        figures = set(range(table.names, len(table.head)))
+        yield from (f"  {line}" for line in _columns([table.head, *table.rows], figures=figures))
+
+
+def _worst(report: Report) -> Iterator[str]:
+    rows = tables.worst(report)[:_WORST]
+    if rows:
+        yield "worst requests"
+    for row in rows:
+        yield f"  {row.ordinal}: {row.outcome}, took {row.took}, waited {row.waited}; {row.held_by}"
+        yield f"    {row.command}"
+
+
+def _files(report: Report, page: str | None) -> Iterator[str]:
+    yield f"bundle  {report.path}"
     if page is not None:
-        yield f"  page    {page}"
-    yield f"  record  {result.record['digest']}"
-    yield from ("", "again", f"  {report.reproduce}")
+        yield f"page    {page}"
+    yield f"record  {report.record['digest']}"
+    yield f"again   {report.reproduce}"
 
-    yield from ("", "next")
-    steps = story.next_steps(
-        result,
-        report.headroom,
-        manifest=report.manifest_path,
-        bundle=report.path,
-        worst=worst[0].ordinal if worst else None,
-    )
-    for step in steps:
+
+def _next(report: Report, width: int) -> Iterator[str]:
+    yield "next"
+    for step in advice.next_steps(report):
         yield from _wrapped(step.text, width, indent="  ")
-        if step.command:
+        if step.command is not None:
             yield f"    {step.command}"
 
 
-def _gates(report: ReportInput, colour: bool) -> Iterator[str]:
-    rows = tables.gate_rows(report.result)
-    if not rows:
-        return
-    yield ""
-    head = ("gate", "verdict", "observed", "bound", "margin", "of", "note")
-    cells = [(row.id, row.verdict, row.observed, row.bound, row.margin, row.scope, row.note) for row in rows]
-    for line, row in zip(_columns([head, *cells], left={0, 1, 5, 6}), [None, *rows], strict=True):
-        yield line if row is None else line.replace(row.verdict, _verdict(row.verdict, colour), 1) if colour else line
-
-
-def _table(name: str, grid: tables.Grid) -> Iterator[str]:
-    if grid.rows:
-        yield from ("", name)
-        for line in _columns([grid.head, *grid.rows], left={0, 1} if name == "refused" else {0}):
-            yield f"  {line}"
-
-
-def _columns(rows: Sequence[Sequence[str]], *, left: set[int]) -> list[str]:
-    """Return rows as lines with their columns aligned: texts to the left, figures to the right."""
+def _columns(rows: Sequence[Sequence[str]], *, figures: set[int]) -> list[str]:
+    """Return rows as lines with their columns aligned: figures to the right, names to the left."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            cell.ljust(wide) if at in left else cell.rjust(wide)
-            for at, (cell, wide) in enumerate(zip(row, widths, strict=True))
+            _padded(cell, wide, right=at in figures) for at, (cell, wide) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     ]
+
+
+def _padded(cell: str, width: int, *, right: bool) -> str:
+    return cell.rjust(width) if right else cell.ljust(width)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
@@ -117,5 +128,5 @@ def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
     )
 
 
-def _verdict(word: str, colour: bool) -> str:
-    return f"\x1b[1;{_COLOURS[word]}m{word}\x1b[0m" if colour else word
+def _coloured(verdict: str) -> str:
+    return f"\x1b[1;{_COLOURS[verdict]}m{verdict}\x1b[0m"

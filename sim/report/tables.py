@@ -1,4 +1,4 @@
-"""The rows that page and terminal both show.
+"""The rows that page and terminal both show, as texts.
 
 Owns which figures of a record go into which table, in which order, and how many rows a table has at most. Must not know
 markup or widths.
@@ -6,22 +6,40 @@ markup or widths.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sim.evidence.schema import Record
-from sim.report.headroom import Headroom
+from sim.measure.slowest import SlowRequest
+from sim.report.advice import explain_command
+from sim.report.headroom import with_unit as load_text
+from sim.report.report import Report
 from sim.report.result import Gate, Observation, Result
-from sim.report.text import DASH, command, ms_text, rounded, seconds_text, with_unit
+from sim.report.story import SPOILT
+from sim.report.text import DASH, listing, ms_text, plural, rounded, seconds_text, with_unit
 
 ROWS_MAX: Final = 20
-"""Rows a table has at most: more are a data set, not a table."""
+"""Rows a table has at most (contract on records): more are a data set, not a table."""
 
 WORST_MAX: Final = 5
 """Worst requests shown."""
 
-WAIT_METRICS: Final = (
+_COUNTS: Final = (
+    "arrivals",
+    "attempts",
+    "completed",
+    "failed",
+    "shed",
+    "cancelled",
+    "in_flight.end",
+    "admission.ratio",
+    "goodput.ratio",
+    "retry.amplification",
+)
+"""Counts, in the order in which a request meets them, and the ratios made of them."""
+
+_TIMES: Final = (
     ("queue.wait.mean", "wait, mean"),
     ("queue.wait.p50", "wait, p50"),
     ("queue.wait.p95", "wait, p95"),
@@ -33,13 +51,27 @@ WAIT_METRICS: Final = (
     ("sojourn.p95", "sojourn, p95"),
     ("sojourn.p99", "sojourn, p99"),
 )
-"""Times shown, with their heading."""
+"""Times, with their headings."""
 
-COUNT_METRICS: Final = (
-    "arrivals", "attempts", "completed", "failed", "shed", "cancelled", "in_flight.end",
-    "admission.ratio", "goodput.ratio", "retry.amplification",
-)  # fmt: skip
-"""Counts and the ratios made of them, in the order in which a request meets them."""
+_PLAIN_BASES: Final = ("single-run", "configuration", "host")
+"""Bases of a gate that its other columns already tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts.
+
+    Attributes:
+        head: Heading of each column.
+        rows: Cells of each row.
+        names: How many columns, from the left, hold names; the rest hold figures.
+        left_out: Rows that did not fit.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +79,14 @@ class GateRow:
     """One gate, spelled out."""
 
     id: str
-    metric: str
-    scope: str
+    verdict: str
     observed: str
     bound: str
     margin: str
-    verdict: str
+    metric: str
+    scope: str
+    runs: str
     note: str
-    n: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table of texts: a heading a column, and rows that start with their name."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,65 +108,65 @@ class WorstRow:
 
     ordinal: int
     who: str
-    when: str
-    wait: str
+    arrived: str
+    took: str
+    waited: str
     outcome: str
     held_by: str
     command: str
 
 
-def gate_rows(result: Result) -> list[GateRow]:
-    """Return every gate, in the order of the record."""
-    return [_gate_row(gate) for gate in result.gates]
+def gates(result: Result) -> list[GateRow]:
+    """Return every gate, in the order of the plan."""
+    return [_gate(gate) for gate in result.gates]
 
 
-def headroom_rows(rows: Sequence[Headroom], first: Headroom | None) -> list[HeadroomRow]:
-    """Return limits beside their loads, at most ``ROWS_MAX``."""
+def headroom(report: Report) -> list[HeadroomRow]:
+    """Return limits beside their loads, the fullest first."""
     return [
         HeadroomRow(
             scope=row.scope,
             limit=row.limit,
-            bound=f"{rounded(row.bound)} {row.unit}",
+            bound=load_text(row.bound, row),
             offered=rounded(row.offered),
             peak=DASH if row.peak is None else f"{rounded(row.peak)} ({row.peak_phase})",
             use=f"{rounded(100 * row.use, 0)} %",
-            binds_first=row is first,
+            binds_first=row is report.binding,
         )
-        for row in rows[:ROWS_MAX]
+        for row in report.headroom[:ROWS_MAX]
     ]
 
 
-def counts(result: Result) -> Grid:
+def counts(result: Result) -> Table:
     """Return counts and ratios for the whole run and each class."""
-    return _by_class(result, [(name, name) for name in COUNT_METRICS])
+    return _by_class(result, [(metric, metric) for metric in _COUNTS])
 
 
-def waits(result: Result) -> Grid:
+def times(result: Result) -> Table:
     """Return waits and sojourn times for the whole run and each class."""
-    return _by_class(result, WAIT_METRICS)
+    return _by_class(result, _TIMES)
 
 
-def refusals(result: Result) -> Grid:
+def refusals(result: Result) -> Table:
     """Return refused requests by reason and class, a column for each phase."""
     phases, classes = result.names("phase"), result.names("class")
+    metrics = (row["metric"] for row in result.record["observations"] if row["metric"].startswith("shed."))
     rows = [
-        (
-            reason.removeprefix("shed."),
-            cls,
-            *(_count(result.observed(reason, **{"class": cls}, phase=phase)) for phase in phases),
-            _count(whole),
-        )
-        for reason in dict.fromkeys(
-            row["metric"] for row in result.record["observations"] if row["metric"].startswith("shed.")
-        )
+        (metric.removeprefix("shed."), cls, *(_count(result, metric, cls, phase) for phase in phases), _text(whole))
+        for metric in dict.fromkeys(metrics)
         for cls in classes
-        if (whole := result.observed(reason, **{"class": cls})) is not None
+        if (whole := result.observed(metric, **{"class": cls})) is not None
     ]
-    return Grid(("reason", "class", *phases, "all phases"), tuple(rows[:ROWS_MAX]), max(0, len(rows) - ROWS_MAX))
+    return _cut(Table(("reason", "class", *phases, "all phases"), tuple(rows), names=2))
+
+
+def worst(report: Report) -> list[WorstRow]:
+    """Return the worst requests, the worst first."""
+    return [_worst(row, explain_command(report, row["ordinal"])) for row in report.slowest[:WORST_MAX]]
 
 
 def digests(record: Record) -> list[tuple[str, str]]:
-    """Return every digest that binds the run, by what it is a digest of; what a record leaves empty is left out."""
+    """Return what each digest is of, and the digest; what the record leaves empty is left out."""
     found = {
         "record": record["digest"],
         "observations": record["observations_digest"],
@@ -158,76 +181,66 @@ def digests(record: Record) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found.items() if value]
 
 
-def worst_rows(slowest: Sequence[Mapping[str, object]], bundle: str) -> list[WorstRow]:
-    """Return the worst requests, at most ``WORST_MAX``, in the order given (worst first).
-
-    Args:
-        slowest: The rows of ``slowest.json``.
-        bundle: Path of the bundle as a reader types it.
-    """
-    return [_worst_row(row, bundle) for row in slowest[:WORST_MAX]]
-
-
-def _gate_row(gate: Gate) -> GateRow:
+def _gate(gate: Gate) -> GateRow:
     notes = [
-        word
-        for word, told in (
-            ("implied by the configuration: not counted", gate.implied),
+        note
+        for note, told in (
+            ("implied by the configuration, not counted", gate.implied and not gate.counts),
             ("warns only", gate.warns),
-            ("host: a re-run ignores it", gate.is_host),
+            ("of the machine, ignored by a re-run", gate.is_host),
+            (SPOILT.get(gate.came["basis"], gate.came["basis"]), gate.came["basis"] not in _PLAIN_BASES),
         )
         if told
     ]
-    basis, unit = gate.came["basis"], gate.asked["unit"]
-    if basis not in {"single-run", "configuration", "host"}:
-        notes.append(basis)
+    unit = gate.asked["unit"]
     return GateRow(
         id=gate.id,
-        metric=gate.metric,
-        scope=", ".join(f"{key} {value}" for key, value in gate.where.items()) or "whole run",
+        verdict=gate.verdict,
         observed=with_unit(gate.came["observed"], unit),
         bound=f"{gate.op} {with_unit(gate.asked['bound'], unit)}",
         margin=with_unit(gate.came["margin"], unit),
-        verdict=gate.verdict,
+        metric=gate.metric,
+        scope=", ".join(f"{key} {value}" for key, value in gate.where.items()) or "whole run",
+        runs=str(gate.came["n"]),
         note="; ".join(notes),
-        n=str(gate.came["n"]),
     )
 
 
-def _by_class(result: Result, columns: Sequence[tuple[str, str]]) -> Grid:
+def _by_class(result: Result, columns: Sequence[tuple[str, str]]) -> Table:
     """Return a row for the whole run and one for each class, a column for each metric of which there is a figure."""
     shown = [(metric, heading) for metric, heading in columns if result.observed(metric) or result.by(metric, "class")]
-    classes = result.names("class")
-    rows = [("whole run", *(_cell(result.observed(metric)) for metric, _ in shown))]
-    rows += [
-        (cls, *(_cell(result.observed(metric, **{"class": cls})) for metric, _ in shown))
-        for cls in classes[: ROWS_MAX - 1]
-    ]
-    return Grid(("", *(heading for _, heading in shown)), tuple(rows), max(0, len(classes) - ROWS_MAX + 1))
+    scopes: list[tuple[str, dict[str, str]]] = [("whole run", {})]
+    scopes += [(f"class {cls}", {"class": cls}) for cls in result.names("class")]
+    rows = [(name, *(_text(result.observed(metric, **labels)) for metric, _ in shown)) for name, labels in scopes]
+    return _cut(Table(("of", *(heading for _, heading in shown)), tuple(rows), names=1))
 
 
-def _cell(row: Observation | None) -> str:
+def _cut(table: Table) -> Table:
+    rows = table.rows[:ROWS_MAX]
+    return Table(table.head, rows, table.names, left_out=len(table.rows) - len(rows))
+
+
+def _text(row: Observation | None) -> str:
     return DASH if row is None else with_unit(row.value, row.unit)
 
 
-def _count(row: Observation | None) -> str:
-    """Return a count; what did not occur is left out of a record's metrics by reason, so absent is zero here."""
-    return "0" if row is None else _cell(row)
+def _count(result: Result, metric: str, cls: str, phase: str) -> str:
+    """Return a count by reason; records leave out those that did not occur, so absent is zero here."""
+    row = result.observed(metric, **{"class": cls}, phase=phase)
+    return "0" if row is None else _text(row)
 
 
-def _worst_row(row: Mapping[str, object], bundle: str) -> WorstRow:
-    ordinal = int(str(row["ordinal"]))
-    intended, settled = row.get("intended_ns"), row.get("settled_ns")
-    wait = row.get("wait_ns", settled - intended if isinstance(settled, int) and isinstance(intended, int) else None)
-    reason = str(row.get("reason") or "")
-    attempts = row.get("attempts")
-    outcome = str(row.get("outcome", "")) + (f": {reason}" if reason else "")
+def _worst(row: SlowRequest, command: str) -> WorstRow:
+    attempts = row["attempts"]
+    holds = dict.fromkeys(attempt["hold_text"] for attempt in attempts if attempt["hold"] is not None)
+    outcome = f"{row['outcome']}, {row['reason']}" if row["reason"] else row["outcome"]
     return WorstRow(
-        ordinal=ordinal,
-        who=", ".join(str(row[key]) for key in ("principal", "provider", "phase") if row.get(key)),
-        when=seconds_text(intended) if isinstance(intended, int) else DASH,
-        wait=ms_text(wait) if isinstance(wait, int) else DASH,
-        outcome=outcome + (f" after {attempts} attempts" if isinstance(attempts, int) and attempts > 1 else ""),
-        held_by=str(row.get("held_by") or DASH),
-        command=command("tollgate", "explain", bundle, "--request", str(ordinal)),
+        ordinal=row["ordinal"],
+        who=f"{row['principal']} on {row['provider']}, phase {row['phase']}",
+        arrived=seconds_text(row["intended_ns"]),
+        took=ms_text(row["sojourn_ns"]),
+        waited=ms_text(row["wait_ns"]),
+        outcome=f"{outcome} ({plural(len(attempts), 'attempt')})",
+        held_by=listing(holds) or "nothing held it",
+        command=command,
     )

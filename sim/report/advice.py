@@ -1,0 +1,99 @@
+"""What to try next, as commands that can be typed.
+
+Owns the suggestions. They are things to try, not promises: a suggested limit is the smallest that would carry the
+measured peak, and what binds after it only another run tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sim.report.headroom import Headroom
+from sim.report.report import Report
+from sim.report.text import command
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to try next: a sentence and, where there is one, the command."""
+
+    text: str
+    command: str | None = None
+
+
+def next_steps(report: Report) -> list[Step]:
+    """Return what to try next, most useful first."""
+    if report.result.verdict == "INVALID":
+        return list(_when_invalid(report))
+    return [*(_when_failed(report) if report.result.verdict == "FAIL" else ()), *_always(report)]
+
+
+def explain_command(report: Report, ordinal: int) -> str:
+    """Return the command that tells one request's story."""
+    return command("tollgate", "explain", report.path, "--request", str(ordinal))
+
+
+def verify_command(report: Report) -> str:
+    """Return the command that makes the run again and compares it with the record."""
+    return command("tollgate", "verify", report.path, "--rerun")
+
+
+def _when_invalid(report: Report) -> Iterator[Step]:
+    basis = report.record["verdict"]["basis"]
+    if basis in {"checks-failed", "implied-bound-broken"}:
+        yield Step(
+            "Make sure that the record is what was measured, and comes out the same again:", verify_command(report)
+        )
+        yield Step("If it does, this is a fault of the program, not of the limits: keep the bundle and report it.")
+    elif basis == "unsettled":
+        yield Step("Give the run longer to drain (drain_seconds), or offer it less: the backlog outlived the run.")
+    elif basis == "no-deciding-gate":
+        yield Step("Add a gate that the limits do not imply, such as a least admission.ratio of a class you care for.")
+    else:
+        yield Step("Correct the gate that cannot be judged, and run again.")
+
+
+def _when_failed(report: Report) -> Iterator[Step]:
+    schema = report.record["manifest"]["schema"]
+    sets = [
+        word
+        for row in report.headroom
+        if row.use > 1 and not row.is_buffer and (path := _settable(row, schema)) is not None
+        for word in ("--set", f"{path}={-(-row.highest // 1)}")
+    ]
+    if sets:
+        yield Step(
+            "Give the limits that cannot carry their peak room for it, and see what binds then:",
+            command("tollgate", "run", report.manifest_path, *sets),
+        )
+    if report.slowest:
+        worst = report.slowest[0]["ordinal"]
+        yield Step("See what held the worst request, check by check:", explain_command(report, worst))
+
+
+def _always(report: Report) -> Iterator[Step]:
+    if report.result.seed.isdecimal():
+        other = str(int(report.result.seed) + 1)
+        yield Step(
+            "See whether another seed says the same:", command("tollgate", "run", report.manifest_path, "--seed", other)
+        )
+    yield Step(
+        "One run is one draw. A verdict on the mean needs many seeds and an interval: that is `tollgate replicate`, "
+        "which this version does not have yet."
+    )
+
+
+def _settable(row: Headroom, schema: str) -> str | None:
+    """Return the key path that ``--set`` takes for a limit of the workspace or a provider; None for other limits.
+
+    A principal's entry may be a template for many, and a share is no figure to round up: those are left to the reader.
+    The seed's manifests have no ``profile`` block and spell their keys in camel case.
+    """
+    if row.limit == "max_principal_share" or row.scope.startswith("principal "):
+        return None
+    if not schema.startswith("decision-load-manifest/"):
+        return row.path
+    first, *rest = row.limit.split("_")
+    camel = first + "".join(word.capitalize() for word in rest)
+    return row.path.removeprefix("profile.").removesuffix(row.limit) + camel

@@ -1,0 +1,112 @@
+"""What a report is made of, and what follows from that alone.
+
+Owns the list of a report's inputs. Reads no file: a bundle comes read and checked. A report needs no run, so whoever
+holds a bundle sees what whoever ran it saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import cast
+
+from sim.evidence.bundle import Bundle
+from sim.evidence.schema import Record
+from sim.manifest.model import Manifest
+from sim.measure.series import SeriesView
+from sim.measure.slowest import SlowRequest
+from sim.report.headroom import Headroom, binding, headroom
+from sim.report.result import Result
+from sim.report.series import whole_runs_tokens
+from sim.report.text import command, rounded
+from tollgate.core.units import NS_PER_S
+
+
+@dataclass(frozen=True)
+class Report:
+    """A bundle as a report takes it.
+
+    Attributes:
+        record: The record.
+        path: Path of the bundle as a reader types it, relative.
+        manifest_path: Path of the manifest as a reader types it, relative.
+        series: The run's series; None where the bundle has none.
+        slowest: The worst requests, worst first.
+        profile: The ``profile:`` block the run was made under, overrides included; None leaves headroom out.
+        phases: (name, start_ns, end_ns) of each phase; empty where they are not known.
+        window_ns: The cut of the phases that was asked for; None for none.
+    """
+
+    record: Record
+    path: str
+    manifest_path: str
+    series: SeriesView | None = None
+    slowest: Sequence[SlowRequest] = ()
+    profile: Mapping[str, object] | None = None
+    phases: Sequence[tuple[str, int, int]] = ()
+    window_ns: int | None = None
+
+    @classmethod
+    def of(cls, bundle: Bundle, manifest: Manifest | None = None, *, path: str, manifest_path: str) -> Report:
+        """Return the report of a bundle.
+
+        Args:
+            bundle: The bundle, read and checked.
+            manifest: Its manifest with the record's overrides and window applied, for headroom and the exact command;
+                None where it cannot be read any more, such as when a trace it names is gone.
+            path: Path of the bundle as a reader types it, relative.
+            manifest_path: Path of the manifest as a reader types it, relative.
+
+        Raises:
+            EvidenceError: If the series cannot be read.
+        """
+        series = bundle.series()
+        return cls(
+            record=bundle.record,
+            path=path,
+            manifest_path=manifest_path,
+            series=None if series is None else SeriesView.from_json(series),
+            slowest=cast("Sequence[SlowRequest]", bundle.slowest()),
+            profile=None if manifest is None else manifest.profile.to_mapping(),
+            phases=()
+            if manifest is None
+            else [(phase.name, phase.start_ns, phase.end_ns) for phase in manifest.phases],
+            window_ns=None if manifest is None else manifest.window_ns,
+        )
+
+    @cached_property
+    def result(self) -> Result:
+        """The record's parts."""
+        return Result(self.record)
+
+    @cached_property
+    def headroom(self) -> list[Headroom]:
+        """Every limit beside the load offered to it; empty without a profile."""
+        if self.profile is None:
+            return []
+        tokens = {} if self.series is None else whole_runs_tokens(self.series)
+        return headroom(self.result, self.profile, self.measured_phases_ns, tokens)
+
+    @property
+    def binding(self) -> Headroom | None:
+        """The limit that growing load meets first."""
+        return binding(self.headroom)
+
+    @property
+    def measured_phases_ns(self) -> dict[str, int]:
+        """Length of each phase after the warm-up, nanoseconds."""
+        warmup_ns = self.record["plan"]["warmup_ns"]
+        return {name: end - max(start, warmup_ns) for name, start, end in self.phases if end > warmup_ns}
+
+    @property
+    def reproduce(self) -> str:
+        """The command that makes the same run again."""
+        words = ["tollgate", "run", self.manifest_path, "--seed", self.result.seed]
+        words += ["--discipline", self.record["target"]["discipline"]]
+        if self.window_ns is not None:
+            words += ["--window", rounded(Fraction(self.window_ns, NS_PER_S), 9)]
+        for path, value in self.record["overrides"].items():
+            words += ["--set", f"{path}={value}"]
+        return command(*words)

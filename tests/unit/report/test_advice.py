@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import shlex
+
+from sim.report.advice import explain_command, next_steps, verify_command
+
+
+def commands(report):
+    return [step.command for step in next_steps(report) if step.command]
+
+
+def test_a_fail_offers_the_smallest_limits_that_carry_the_peak(failing):
+    # By hand: the spike brings 44 attempts a second against 17.7 on average, so 4.361 / 0.940270 calls become 11.53.
+    first, *_ = commands(failing)
+    words = shlex.split(first)
+    assert words[:3] == ["tollgate", "run", "manifests/noisy-neighbour.yaml"]
+    assert "profile.workspace.concurrency=12" in words
+    assert "profile.workspace.requests_per_minute=2640" in words
+    assert not any("principals" in word or "queue" in word for word in words)
+
+
+def test_the_seeds_manifests_get_key_paths_of_their_own_spelling(make_record, make_report):
+    manifest = {"name": "v2", "version": "2.0.0", "schema": "decision-load-manifest/v2", "sha256": "a" * 64}
+    report = make_report(make_record("FAIL", manifest=manifest))
+    words = shlex.split(commands(report)[0])
+    assert "workspace.concurrency=12" in words
+    assert "workspace.requestsPerMinute=2640" in words
+    assert "providers.second.concurrency=4" in words
+
+
+def test_another_seed_is_offered_and_runs_are_told_apart_from_proof(passing):
+    assert "tollgate run manifests/noisy-neighbour.yaml --seed 2602" in commands(passing)
+    assert "tollgate replicate" in next_steps(passing)[-1].text
+
+
+def test_an_invalid_run_is_run_again_and_no_limit_is_suggested(invalid):
+    assert commands(invalid) == ["tollgate verify out/noisy-neighbour-ffffffffffff --rerun"]
+
+
+def test_an_invalid_run_without_a_fault_says_what_is_missing(make_record, make_report):
+    for basis, word in (
+        ("unsettled", "drain_seconds"),
+        ("no-deciding-gate", "Add a gate"),
+        ("missing", "Correct the gate"),
+    ):
+        (step,) = next_steps(make_report(make_record("INVALID", basis)))
+        assert word in step.text
+
+
+def test_paths_are_quoted(failing, make_report):
+    report = make_report(failing.record, path="out/a b", manifest_path="my file.yaml")
+    assert explain_command(report, 7) == "tollgate explain 'out/a b' --request 7"
+    assert verify_command(report) == "tollgate verify 'out/a b' --rerun"
+    assert all("'my file.yaml'" in command for command in commands(report) if command.startswith("tollgate run"))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from sim.report.explain import ExplainCheck, ExplainStep, render
+
+S, MS = 10**9, 10**6
+FREE = ExplainCheck("principal noisy", "concurrency", "2 calls", "8 calls", ok=True)
+FULL = ExplainCheck("workspace", "concurrency", "4 calls", "4 calls", ok=False)
+DRY = ExplainCheck("provider jev", "tokens_per_second", "150 tokens", "200 tokens", ok=False)
+
+
+def test_a_story_names_every_check_the_limit_that_bound_and_each_wait():
+    story = render(
+        "request 7",
+        [
+            ExplainStep(61 * S, "arrived", (FREE, FULL)),
+            ExplainStep(61 * S + 200 * MS, "was looked at again", (FREE, DRY)),
+            ExplainStep(61 * S + 231 * MS, "was admitted", (FREE,)),
+            ExplainStep(61 * S + 331 * MS, "completed"),
+        ],
+    )
+    assert story.startswith("request 7\n")
+    assert "at 61 s: it arrived." in story
+    assert "HOLDS   workspace, concurrency: at 4 calls, allowed 4 calls" in story
+    assert "passes  principal noisy, concurrency: at 2 calls, allowed 8 calls" in story
+    assert "at 61.2 s  (+200 ms): it was looked at again." in story
+    # By hand: 200 ms for the workspace, 31 ms for the bucket, 100 ms of service.
+    assert "From first to last step: 331 ms." in story
+    assert "waited 231 ms in 2 spells: 200 ms for concurrency of the workspace" in story
+    assert "31 ms for tokens_per_second of the provider jev" in story
+
+
+def test_a_request_that_nothing_held_did_not_wait():
+    story = render("request 1", [ExplainStep(0, "arrived", (FREE,)), ExplainStep(0, "was admitted")])
+    assert "No limit made it wait." in story
+    assert "HOLDS" not in story
+
+
+def test_the_check_that_refused_is_no_wait():
+    story = render("request 2", [ExplainStep(5 * MS, "arrived and was refused: queue-full", (FULL,))])
+    assert "HOLDS   workspace" in story
+    assert "waited" not in story
+
+
+def test_steps_that_go_back_in_time_are_refused():
+    with pytest.raises(ValueError, match="forward in time"):
+        render("request 3", [ExplainStep(2, "arrived"), ExplainStep(1, "was admitted")])
+    with pytest.raises(ValueError, match="at least one step"):
+        render("request 3", [])

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sim.measure.quantiles import LogLinearHistogram
+from sim.report import figures, panels
+from sim.report.style import CYCLE, VERDICT_COLOURS, svg
+
+
+def test_every_figure_is_the_same_bytes_each_time(failing, svgs, drawn):
+    assert {name: svg(fig, prefix=name) for name, fig in drawn(failing).items()} == svgs
+
+
+def test_drawing_twice_from_one_figure_changes_nothing(failing):
+    fig = figures.queue_depth(failing.series, failing.result)
+    assert svg(fig) == svg(fig)
+
+
+def test_the_callers_settings_do_not_reach_the_figure(failing):
+    import matplotlib as mpl
+
+    before = svg(figures.gates(failing.result))
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path", "svg.hashsalt": "other"}):
+        assert svg(figures.gates(failing.result)) == before
+
+
+def test_every_figure_carries_its_verdict_and_a_text(any_report, drawn):
+    for name, fig in drawn(any_report).items():
+        assert fig._suptitle.get_text().startswith(f"{any_report.result.verdict}: "), name
+        assert len(fig.alt) > 20, name
+        assert fig.alt.endswith("."), name
+
+
+def test_an_svg_holds_no_date_no_program_and_no_reference_to_elsewhere(svgs):
+    for name, text in svgs.items():
+        assert text.startswith('<svg role="img" aria-label=')
+        assert not re.search(r"Matplotlib|dc:date|metadata", text), name
+        addresses = set(re.findall(r"https?://[^\"' ]+", text))
+        assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}, name
+
+
+def test_ids_of_two_figures_on_a_page_do_not_meet(svgs):
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in svgs.values()]
+    assert len(set().union(*ids)) == sum(map(len, ids))
+    text = svgs["timeline"]
+    targets = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text))
+    assert {one or other for one, other in targets} <= set(re.findall(r'\bid="([^"]+)"', text))
+
+
+def test_a_notebook_gets_the_figure_as_svg_without_pyplot():
+    code = "import sys, sim.report.figures; print('matplotlib.pyplot' in sys.modules, 'pandas' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "False"]
+
+
+def test_a_figure_shows_itself_as_svg(failing):
+    assert figures.gates(failing.result)._repr_svg_().startswith("<svg ")
+
+
+def test_the_share_of_waits_steps_at_each_value_and_ends_at_one():
+    # Three of four values are 0, one is 2 ms: bins below 256 ns are exact, a higher one is at most 0.8 % wide.
+    waits_ms, shares = panels.ecdf(LogLinearHistogram.of(np.array([0, 0, 0, 2_000_000])))
+    assert waits_ms == [0.0, 0.0, 2.0]
+    assert shares == [0.0, 0.75, 1.0]
+
+
+def test_an_empty_run_still_draws(make_record, make_report, drawn):
+    from sim.measure.series import SeriesView
+
+    empty = make_report(
+        make_record("INVALID", "no-arrivals", observations=[]), series=SeriesView(bin_ns=10, end_ns=95, series={})
+    )
+    for fig in drawn(empty).values():
+        assert svg(fig)
+
+
+def test_more_classes_than_panels_share_the_last_one(make_record, make_report):
+    rows = [
+        {"metric": "arrivals", "labels": {"class": f"c{n}"}, "value": n, "unit": "count", "n": 1, "half_width": None}
+        for n in range(1, 8)
+    ]
+    report = make_report(make_record("PASS", observations=rows))
+    titles = [ax.get_title(loc="left") for ax in figures.load(report.series, report.result).axes]
+    assert titles == ["class c7", "class c6", "class c5", "4 other classes"]
+
+
+def test_names_with_markup_are_only_text(make_record, make_report):
+    evil = "<script>$x^2$</script>"
+    changes = {"quiet_admitted": {"id": evil}}
+    text = svg(figures.gates(make_report(make_record("PASS", gate_changes=changes)).result))
+    assert "<script" not in text
+    assert "&lt;script&gt;$x^2$&lt;/script&gt;" in text
+
+
+@pytest.mark.parametrize(("observed", "place"), [(0, 1.0), (3, 2.0)])
+def test_a_bound_of_zero_has_a_place_on_the_axis(make_record, observed, place):
+    from sim.report.result import Result
+
+    changes = {"quiet_wait": {"bound": "0", "observed": observed, "margin": str(-observed)}}
+    gate = next(gate for gate in Result(make_record("PASS", gate_changes=changes)).gates if gate.id == "quiet-wait")
+    assert panels._share_of_bound(gate) == place
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_verdicts_are_dark_enough_to_read_on_white():
+    # WCAG 2.2, success criterion 1.4.3: contrast of at least 4.5 to 1.
+    assert all(1.05 / (luminance(colour) + 0.05) >= 4.5 for colour in VERDICT_COLOURS.values())
+    assert len(set(CYCLE)) == len(CYCLE)

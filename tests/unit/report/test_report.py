@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from sim.report.report import Report
+
+S = 10**9
+
+
+def test_the_command_that_reproduces_a_run_carries_all_that_was_changed(make_record, make_report):
+    record = make_record("PASS", overrides={"profile.workspace.concurrency": "6"})
+    report = make_report(record, window_ns=90 * S + S // 2)
+    assert report.reproduce == (
+        "tollgate run manifests/noisy-neighbour.yaml --seed 2601 --discipline default --window 90.5 "
+        "--set profile.workspace.concurrency=6"
+    )
+
+
+def test_the_warm_up_is_no_part_of_a_phases_length(make_record, make_report):
+    record = make_record("PASS")
+    record["plan"]["warmup_ns"] = 70 * S
+    assert make_report(record).measured_phases_ns == {"spike": 20 * S, "soak": 210 * S}
+
+
+def test_a_report_needs_no_run():
+    above = ("sim.experiment", "sim.run", "sim.world", "sim.kernel", "sim.targets", "simpy")
+    code = f"import sys, sim.report.page; print(*[name for name in sys.modules if name.startswith({above})])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == ""
+
+
+def test_a_bundle_becomes_a_report(passing):
+    from types import SimpleNamespace
+
+    bundle = SimpleNamespace(
+        record=passing.record, series=passing.series.to_json, slowest=lambda: list(passing.slowest)
+    )
+    report = Report.of(bundle, path="out/x", manifest_path="m.yaml")
+    assert report.series.series == passing.series.series
+    assert [row["ordinal"] for row in report.slowest] == [1840, 1841, 1842, 1843, 1844]
+    assert report.headroom == []
+    bare = SimpleNamespace(record=passing.record, series=lambda: None, slowest=list)
+    assert Report.of(bare, path="out/x", manifest_path="m.yaml").series is None

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from sim.report import tables
+from sim.report.result import Result
+
+
+def test_every_gate_is_shown_with_what_the_record_says(failing):
+    rows = tables.gates(failing.result)
+    assert [row.id for row in rows] == [row["id"] for row in failing.record["plan"]["gates"]]
+    missed = rows[0]
+    assert (missed.observed, missed.bound, missed.margin, missed.verdict) == (
+        "0.941111",
+        ">= 0.95",
+        "-0.008889",
+        "FAIL",
+    )
+    assert (missed.scope, missed.runs) == ("class quiet", "1")
+    assert rows[1].observed == "520 ms"
+
+
+def test_implied_warning_and_host_gates_say_what_they_are(make_record):
+    record = make_record(
+        "PASS", gate_changes={"quiet_wait": {"severity": "warn"}, "amplification": {"metric": "host.cpu_ratio"}}
+    )
+    notes = {row.id: row.note for row in tables.gates(Result(record))}
+    assert notes["active"] == "implied by the configuration, not counted"
+    assert notes["quiet-wait"] == "warns only"
+    assert notes["amplification"] == "of the machine, ignored by a re-run"
+    assert notes["quiet-admitted"] == ""
+
+
+def test_an_implied_gate_that_broke_counts(make_record):
+    changes = {"active": {"verdict": "INVALID", "basis": "implied-bound-broken", "observed": 9, "margin": "-1"}}
+    result = Result(make_record("INVALID", "implied-bound-broken", gate_changes=changes))
+    (note,) = [row.note for row in tables.gates(result) if row.id == "active"]
+    assert "not counted" not in note
+    assert "the code under test let it through" in note
+
+
+def test_refusals_are_split_by_reason_class_and_phase(failing):
+    table = tables.refusals(failing.result)
+    assert table.head == ("reason", "class", "load", "spike", "soak", "all phases")
+    assert table.rows == (
+        ("queue-full", "noisy", "0", "210", "0", "210"),
+        ("queue-timeout", "noisy", "0", "73", "7", "80"),
+        ("queue-timeout", "quiet", "0", "20", "0", "20"),
+    )
+
+
+def test_figures_that_were_not_measured_are_dashes(failing):
+    table = tables.times(failing.result)
+    quiet = next(row for row in table.rows if row[0] == "class quiet")
+    assert quiet[table.head.index("wait, p99")] == "520 ms"
+    assert quiet[table.head.index("wait, p50")] == "\N{EN DASH}"
+
+
+def test_a_table_has_at_most_twenty_rows_and_says_how_many_are_missing(make_record):
+    rows = [
+        {
+            "metric": "arrivals",
+            "labels": {"class": f"c{index}"},
+            "value": 1,
+            "unit": "count",
+            "n": 1,
+            "half_width": None,
+        }
+        for index in range(30)
+    ]
+    table = tables.counts(Result(make_record("PASS", observations=rows)))
+    assert len(table.rows) == 20
+    assert table.left_out == 11  # 30 classes and the whole run
+
+
+def test_the_worst_requests_name_what_held_them_and_the_command(failing):
+    rows = tables.worst(failing)
+    assert len(rows) == 5
+    first = rows[0]
+    assert (first.ordinal, first.arrived, first.took, first.waited) == (1840, "66 s", "2000 ms", "2000 ms")
+    assert first.outcome == "shed, queue-timeout (1 attempt)"
+    assert first.held_by == "every permit of the workspace was in use"
+    assert first.command == "tollgate explain out/noisy-neighbour-ffffffffffff --request 1840"
+
+
+def test_absent_digests_are_left_out(make_record):
+    names = [name for name, _ in tables.digests(make_record("PASS", lock_sha256=None))]
+    assert "locked dependencies" not in names
+    assert names[0] == "record"
