@@ -30,6 +30,7 @@ class Call(Request):
         admissions: Attempts admitted.
         requested_ns: When the present attempt asked, ns.
         decided_ns: When it was decided, ns.
+        ends_ns: When its service ends, ns.
         signal_ns: When its caller gave up, ns; -1 as long as it has not.
         ticket: Of the present attempt.
         permit: While it is in service.
@@ -41,6 +42,7 @@ class Call(Request):
         "attempts",
         "callbacks",
         "decided_ns",
+        "ends_ns",
         "fails",
         "intended_ns",
         "is_settled",
@@ -62,6 +64,7 @@ class Call(Request):
 
     callbacks: Callbacks | None
     decided_ns: int
+    ends_ns: int
     permit: Permit | None
     requested_ns: int
     ticket: Ticket

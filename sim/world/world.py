@@ -7,7 +7,7 @@ admitted to the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, cast
+from typing import Final
 
 from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Client, Manifest
@@ -103,7 +103,7 @@ class World:
         self._row = next(self._rows, None)
         if self._row is not None:
             self._arrival.callbacks = self._on_arrival
-            self._schedule(self._arrival, _ARRIVAL, self._row[0] - self._kernel.now_ns)
+            self._schedule(self._arrival, _ARRIVAL, self._row[0] - self.last_arrival_ns)
 
     def _arrive(self, _event: Event) -> None:
         row = self._row
@@ -188,7 +188,7 @@ class World:
 
     def _admitted(self, decision: Decision, permit: Permit, now_ns: int) -> None:
         ticket = decision.ticket
-        call = _call_of(ticket)
+        call: Call = ticket.request  # type: ignore[assignment]  # the target hands back what it was given
         call.permit = permit
         call.decided_ns = now_ns
         call.admissions += 1
@@ -198,12 +198,13 @@ class World:
         self._trace.levels.extend((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
         if decision.transitions:
             self._note(decision.transitions, call)
+        call.ends_ns = now_ns + call.service_ns
         call.callbacks = self._on_end_of_service
         self._schedule(call, _RELEASE, call.service_ns)
 
     def _refused(self, decision: Decision, now_ns: int) -> None:
         ticket = decision.ticket
-        call = _call_of(ticket)
+        call: Call = ticket.request  # type: ignore[assignment]  # the target hands back what it was given
         denial = decision.denial
         if denial is None:
             raise InvariantViolation("a decision holds neither a permit nor a denial")
@@ -226,7 +227,7 @@ class World:
         permit = call.permit
         if permit is None:
             return
-        now_ns = self._kernel.now_ns
+        now_ns = call.ends_ns
         if call.fails >> (call.attempts - 1) & 1:
             self._release(call, permit, FAILURE, now_ns, _FAILED)
             if not self._retry(call, now_ns, 0):
@@ -240,6 +241,8 @@ class World:
         """Give a call's permit back and write its attempt."""
         call.permit = None
         decision = permit.decision
+        if decision is None:
+            raise InvariantViolation("a permit was released behind its caller's back")
         before = decision.transitions
         if not self._target.release(permit, outcome, now_ns):
             raise InvariantViolation("a permit was released twice")
@@ -306,6 +309,7 @@ class World:
     def _settle(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
         """A request is over."""
         call.is_settled = True
+        del call.ticket  # whose request is this call: a cycle that only the garbage collector would find
         del self._unsettled[call.ordinal]
         self.last_settled_ns = now_ns
         self._write_request(call, outcome, reason, now_ns)
@@ -376,11 +380,6 @@ class World:
                     call.ordinal,
                 )
             )
-
-
-def _call_of(ticket: Ticket) -> Call:
-    """Return the lab's request behind a ticket."""
-    return cast("Call", ticket.request)
 
 
 def _rows(blocks: Iterable[ArrivalBlock]) -> Iterator[tuple[int, ...]]:

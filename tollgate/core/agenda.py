@@ -48,6 +48,11 @@ class Agenda(Generic[T]):
         if len(entries) >= self._sweep_at:
             self._sweep()
 
+    def first_key(self, otherwise: int) -> int:
+        """Return the lowest key, or ``otherwise`` when there is none."""
+        item = self.first()
+        return otherwise if item is None else self._entries[0][0]
+
     def first(self) -> T | None:
         """Return the item with the lowest key and leave it in; None when there is none."""
         entries = self._entries

@@ -26,16 +26,18 @@ class Lane(Generic[T]):
     """A first-in, first-out queue from which any item can be withdrawn in constant time.
 
     Attributes:
+        head: The item that waits longest, None in an empty lane.
         size: How many items wait.
         turn: Turn number, from 1; meaningful while the lane is not empty.
         credit: What is left of the lane's quantum (weighted discipline only).
         credited_turn: The turn that was last credited (weighted discipline only).
     """
 
-    __slots__ = ("_items", "credit", "credited_turn", "size", "turn")
+    __slots__ = ("_items", "credit", "credited_turn", "head", "size", "turn")
 
     def __init__(self) -> None:
         """Make an empty lane."""
+        self.head: T | None = None
         self.size = 0
         self.turn = 0
         self.credit = 0
@@ -46,19 +48,10 @@ class Lane(Generic[T]):
         """Iterate over the items, the head first."""
         return iter(self._items)
 
-    @property
-    def head(self) -> T:
-        """The item that waits longest.
-
-        Raises:
-            InvariantViolation: If the lane is empty.
-        """
-        for item in self._items:
-            return item
-        raise InvariantViolation("an empty lane has no head")
-
     def append(self, item: T) -> None:
         """Put an item at the end."""
+        if not self.size:
+            self.head = item
         self._items[item] = None
         self.size += 1
 
@@ -73,10 +66,12 @@ class Lane(Generic[T]):
         """
         if item not in self._items:
             raise InvariantViolation("the item does not wait in this lane")
-        was_head = self.head is item
         del self._items[item]
         self.size -= 1
-        return was_head
+        if item is not self.head:
+            return False
+        self.head = next(iter(self._items), None)
+        return True
 
 
 class Turns:

@@ -19,7 +19,7 @@ from typing import Final
 from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
 from tollgate.core.bucket import take_all
 from tollgate.core.deny import REASONS, Denial, DenyReason
-from tollgate.core.errors import CallerError
+from tollgate.core.errors import CallerError, InvariantViolation
 from tollgate.decision import preflight
 from tollgate.decision.budgets import InvocationBudgets
 from tollgate.decision.decisions import BreakerEvent, Decision, Permit
@@ -85,6 +85,7 @@ class AdmissionController:
         self.profile = profile
         self.clamped_pauses = 0
         self._now_ns = 0
+        self._advanced_ns = -1  # up to when everything due has been decided
         self._pools = Pools(workspace, profile, 0)
         self._workspace = self._pools.workspace
         self._eligibility = Eligibility(self._workspace, protects_large=profile.scheduling.protect_large_requests)
@@ -196,6 +197,7 @@ class AdmissionController:
             return False
         now_ns = max(now_ns, self._now_ns)
         self._now_ns = now_ns
+        decision, permit.decision = permit.decision, None
         lane = permit.lane
         principal = lane.principal
         if principal.gauge.in_use < principal.reserved:
@@ -206,11 +208,11 @@ class AdmissionController:
         if breaker is not None and permit.handle is not None:
             generation = breaker.generation
             breaker.record(permit.handle, outcome, now_ns)
-            if breaker.generation != generation:
-                permit.decision.transitions += self._publish(lane.provider.name, breaker.drain_transitions())
+            if breaker.generation != generation and decision is not None:
+                decision.transitions += self._publish(lane.provider.name, breaker.drain_transitions())
         if self._workspace.waiting:
-            self._is_due = True
             self._room.call_ended(principal)
+            self._is_due = self._room.has_ready
         return True
 
     def cancel(self, ticket: Ticket, now_ns: int) -> bool:
@@ -259,7 +261,8 @@ class AdmissionController:
         Args:
             now_ns: The instant, ns.
         """
-        self._advance(now_ns)
+        if self._is_due or now_ns > self._advanced_ns:
+            self._advance(now_ns)
         decisions = self._decisions
         if decisions:
             self._decisions = []
@@ -292,10 +295,13 @@ class AdmissionController:
     def _advance(self, now_ns: int) -> int:
         """Bring the controller to an instant and return it: expire, wake, let go. It is never before the latest one."""
         now_ns = max(now_ns, self._now_ns)
-        self._now_ns = now_ns
+        self._now_ns = self._advanced_ns = now_ns
         if self._workspace.waiting:
-            self._expire(now_ns)
-            if self._room.wake_due(now_ns) or self._is_due:
+            room = self._room
+            if room.is_due(now_ns):
+                self._expire(now_ns)
+                self._is_due = room.wake_due(now_ns) or self._is_due
+            if self._is_due:
                 self._dispatch(now_ns)
         self._is_due = False
         return now_ns
@@ -316,6 +322,8 @@ class AdmissionController:
             if not room.has_turn(lane):
                 continue
             ticket = lane.head
+            if ticket is None:
+                raise InvariantViolation("a lane without requests had its turn")
             may_free_others = self._eligibility.may_free_others(lane)
             reason = self._over_budget(ticket, lane)
             if reason is not None:
@@ -366,7 +374,7 @@ class AdmissionController:
             state = breaker.state
         if lane.has_budgets or (lane.has_cost_budget and estimate.cost_micros):
             self._budgets.charge(request.budget_id, estimate, lane.budgets)
-        permit.decision = Decision(
+        decision = Decision(
             ticket,
             permit,
             None,
@@ -374,11 +382,12 @@ class AdmissionController:
             _eligible_wait_ns(ticket, provider, now_ns) if ticket.is_waiting else 0,
             active,
             lane.size - ticket.is_waiting,
-            self._pressure.level_micros(now_ns),
+            self._pressure.level_micros(now_ns) if self._pressure.is_raised else 0,
             state,
             transitions,
         )
-        self._decisions.append(permit.decision)
+        permit.decision = decision
+        self._decisions.append(decision)
 
     def _refuse(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> None:
         """Record a refusal, taking the request out of its lane if it waits there."""
@@ -395,7 +404,7 @@ class AdmissionController:
                 0,
                 lane.principal.gauge.in_use,
                 lane.size,
-                self._pressure.level_micros(now_ns),
+                self._pressure.level_micros(now_ns) if self._pressure.is_raised else 0,
                 _CLOSED if breaker is None else breaker.state,
                 (),
             )

@@ -61,8 +61,7 @@ class Ticket:
         self.request = request
         self.lane = lane
         self.requested_ns = requested_ns
-        estimate = request.estimate
-        self.tokens = (estimate.tokens or 0) if estimate.is_valid else 0
+        self.tokens = request.estimate.draw
         self.is_waiting = False
         self.expires_ns = -1
         self.hold = Hold.NONE
@@ -87,7 +86,7 @@ class Pool:
         tokens: The token bucket, None without a limit.
         waiting: Requests that wait in this scope.
         max_waiting: How many may.
-        wake_ns: When its own hold on everybody ends, ns; -1 if it holds nobody for a known time.
+        wake_ns: Until when it holds everybody, where that is known, ns; -1 otherwise.
         is_configured: Whether the current profile names it.
     """
 
@@ -119,6 +118,7 @@ class Pool:
         """Follow new limits: occupancy and bucket levels stay, a bucket that was not there starts full."""
         self.limits = limits
         self.is_configured = True
+        self.wake_ns = -1
         self.gauge.set_limit(limits.concurrency or UNLIMITED)
         self.max_waiting = UNLIMITED if limits.max_queue_length is None else limits.max_queue_length
         self.requests = _bucket(self.requests, limits.request_rate, now_ns)

@@ -23,7 +23,7 @@ class RetryPressure:
     figure.
     """
 
-    __slots__ = ("_at_ns", "_half_life_ns", "_level")
+    __slots__ = ("_at_ns", "_half_life_ns", "_level", "is_raised")
 
     def __init__(self, half_life_ns: int = HALF_LIFE_NS) -> None:
         """Start at zero.
@@ -32,18 +32,18 @@ class RetryPressure:
             half_life_ns: Time in which the pressure halves, ns.
         """
         self._half_life_ns = half_life_ns
+        self.is_raised = False
         self._level = 0
         self._at_ns = 0
 
     def add(self, now_ns: int) -> None:
         """Count one answer that asked for a pause."""
+        self.is_raised = True
         self._level = self.level_micros(now_ns) + ONE
         self._at_ns = now_ns
 
     def level_micros(self, now_ns: int) -> int:
         """Return the pressure in millionths, rounded down."""
-        if not self._level:
-            return 0
         halvings, rest_ns = divmod(max(now_ns - self._at_ns, 0), self._half_life_ns)
         level = self._level >> halvings
         return level - level * rest_ns // (2 * self._half_life_ns)

@@ -28,10 +28,11 @@ class Estimate:
         attempts: Attempts it stands for; 1 when None.
         batch_size: Batch size.
         retained_work: Units of work that stay with the provider.
+        draw: Tokens it draws from token buckets: 0 where they are not known or the estimate is malformed.
         is_valid: Whether every figure is an integer from 0 to 2^53-1 or None.
     """
 
-    __slots__ = (*_FIGURES, "is_valid")
+    __slots__ = (*_FIGURES, "draw", "is_valid")
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Estimate:
             value is None or (type(value) is int and 0 <= value <= MAX_SAFE_INTEGER)
             for value in (tokens, cost_micros, request_bytes, items, attempts, batch_size, retained_work)
         )
+        self.draw = tokens if tokens is not None and self.is_valid else 0
 
     def __repr__(self) -> str:
         """Show the figures that are known; a malformed estimate shows none of them."""

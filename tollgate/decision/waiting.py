@@ -16,16 +16,18 @@ from typing import Final
 
 from tollgate.core.agenda import Agenda
 from tollgate.core.breaker import BreakerState
+from tollgate.core.errors import InvariantViolation
 from tollgate.core.lanes import DeficitTurns, Turns
 from tollgate.decision.directory import Pools
 from tollgate.decision.eligibility import Eligibility
-from tollgate.decision.evidence import Hold
-from tollgate.decision.pools import Pool, PrincipalPool, ProviderPool, RequestLane, Ticket
+from tollgate.decision.evidence import REQUEST_HOLDS, Hold
+from tollgate.decision.limits import SCOPES, Scope
+from tollgate.decision.pools import UNLIMITED, Pool, PrincipalPool, ProviderPool, RequestLane, Ticket
 from tollgate.decision.profile import Scheduling
 
 _UNTIL_OWN_RELEASE: Final = frozenset({Hold.PRINCIPAL_CONCURRENCY, Hold.WORKSPACE_SHARE, Hold.PROVIDER_SHARE})
 _BY_TOKENS: Final = frozenset({Hold.PRINCIPAL_TOKENS, Hold.WORKSPACE_TOKENS, Hold.PROVIDER_TOKENS})
-_UNTIL_REFILL: Final = _BY_TOKENS | {Hold.PRINCIPAL_REQUESTS, Hold.WORKSPACE_REQUESTS, Hold.PROVIDER_REQUESTS}
+_EMPTY_OF_REQUESTS: Final[dict[Hold, Scope]] = {hold: scope for scope, hold in REQUEST_HOLDS.items()}
 _FOR_SHARED_PERMITS: Final = frozenset(
     {Hold.WORKSPACE_CONCURRENCY, Hold.PROVIDER_CONCURRENCY, Hold.PROVIDER_PAUSED, Hold.BREAKER_OPEN}
 )
@@ -36,7 +38,7 @@ when the wait is."""
 class WaitingRoom:
     """Who waits in one controller."""
 
-    __slots__ = ("_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups")
+    __slots__ = ("_earliest_ns", "_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups")
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
         """Start empty."""
@@ -44,6 +46,7 @@ class WaitingRoom:
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
         self._ready = 0
+        self._earliest_ns = UNLIMITED
         self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
         self._wakeups: Agenda[RequestLane | Pool] = Agenda(attrgetter("wake_ns"))
 
@@ -80,23 +83,26 @@ class WaitingRoom:
     def leave(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Take out a request that is not to be served, wherever it stands."""
         was_head = self._take_out(ticket, lane)
-        if was_head and lane.size:
-            self._new_head(lane, now_ns)
+        if was_head and lane.head is not None:
+            lane.head.eligible_since_ns = now_ns
+            lane.wake_ns = -1
             self.make_ready(lane)
 
     def served(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Take out a head that was admitted, and give its lane its new place."""
         self._take_out(ticket, lane)
-        if lane.size:
-            self._new_head(lane, now_ns)
-            self._turns.served(lane, ticket.cost, lane.head.cost)
+        head = lane.head
+        if head is not None:
+            head.eligible_since_ns = now_ns
+            self._turns.served(lane, ticket.cost, head.cost)
             self.make_ready(lane)
 
     def has_turn(self, lane: RequestLane) -> bool:
         """Take a lane off the ready ones to try its head; False if the discipline gives its turn to others first."""
         self._not_ready(lane)
         lane.wake_ns = -1
-        if self._turns.may_serve(lane, lane.head.cost, lane.principal.limits.weight):
+        head = lane.head
+        if head is not None and self._turns.may_serve(lane, head.cost, lane.principal.limits.weight):
             return True
         self.make_ready(lane)
         return False
@@ -105,7 +111,7 @@ class WaitingRoom:
         """Return the ready lane with the lowest turn that no shared pool holds, or None."""
         workspace = self._pools.workspace
         gauge = workspace.gauge
-        if not self._ready or gauge.in_use >= gauge.limit or not self._may_ask(workspace, now_ns):
+        if not self._ready or gauge.in_use >= gauge.limit or now_ns < workspace.wake_ns:
             return None
         unused = workspace.unused_reserved
         best: RequestLane | None = None
@@ -138,7 +144,9 @@ class WaitingRoom:
             return True
         if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
             self._eligibility.claim(ticket)
-        if hold in _UNTIL_REFILL:
+        if hold in _EMPTY_OF_REQUESTS:
+            return self._rest_for_request(lane, _EMPTY_OF_REQUESTS[hold], now_ns)
+        if hold in _BY_TOKENS:
             self._wake(lane, lane.refilled_ns(ticket.tokens, now_ns))
             return True
         if hold is Hold.LARGER_REQUEST_FIRST and (kept := self._eligibility.kept_for(ticket, now_ns)) is not None:
@@ -147,6 +155,20 @@ class WaitingRoom:
             if both_ns is not None:
                 self._wake(lane, both_ns)
         return False
+
+    def _rest_for_request(self, lane: RequestLane, scope: Scope, now_ns: int) -> bool:
+        """Wait for a request bucket; returns whether the lane rests.
+
+        A principal's bucket holds its own lanes, which rest. The workspace's or a provider's holds every lane of its pool
+        alike: the pool is passed over as a whole, and no lane has to rest.
+        """
+        pool = lane.pools[SCOPES.index(scope)]
+        ready_ns = None if pool.requests is None else pool.requests.ready_ns(1, now_ns)
+        if ready_ns is None:
+            raise InvariantViolation("a request waits for a bucket that can never pay for it")
+        is_own = pool is lane.principal
+        self._wake(lane if is_own else pool, ready_ns)
+        return is_own
 
     def make_ready(self, lane: RequestLane) -> None:
         """Let a lane's head be tried; its turn stays."""
@@ -172,30 +194,37 @@ class WaitingRoom:
             self.make_all_ready(principal.resting)
             principal.resting.clear()
 
+    @property
+    def has_ready(self) -> bool:
+        """Whether any lane's head may be tried."""
+        return self._ready > 0
+
+    def is_due(self, now_ns: int) -> bool:
+        """Return whether an expiry or a wake-up may have come by an instant; quick, and True once too often at times."""
+        return self._earliest_ns <= now_ns
+
     def expired(self, until_ns: int) -> Ticket | None:
         """Return a request whose time was up by an instant, the earliest first; None if there is none."""
         return self._expiries.due(until_ns)
 
     def wake_due(self, now_ns: int) -> bool:
-        """Make the lanes ready whose instant has come; returns whether anything has come due."""
+        """Make the lanes ready whose instant has come, and return whether anything has; expiries come first."""
         any_due = False
         while (item := self._wakeups.due(now_ns)) is not None:
             item.wake_ns = -1
             any_due = True
             if isinstance(item, RequestLane):
                 self.make_ready(item)
+        self._earliest_ns = min(self._expiries.first_key(UNLIMITED), self._wakeups.first_key(UNLIMITED))
         return any_due
 
     def next_instant_ns(self) -> int | None:
         """Return the earliest instant at which time alone could change a decision, ns; None for never."""
-        expiring = self._expiries.first()
-        earliest = None if expiring is None else expiring.expires_ns
+        earliest_ns = self._expiries.first_key(UNLIMITED)
         gauge = self._pools.workspace.gauge
         if gauge.in_use < gauge.limit:
-            waking = self._wakeups.first()
-            if waking is not None and (earliest is None or waking.wake_ns < earliest):
-                earliest = waking.wake_ns
-        return earliest
+            earliest_ns = min(earliest_ns, self._wakeups.first_key(UNLIMITED))
+        return earliest_ns if earliest_ns < UNLIMITED else None
 
     def follow(self, scheduling: Scheduling) -> None:
         """Take over a profile's discipline; lanes keep their order."""
@@ -217,6 +246,7 @@ class WaitingRoom:
             ticket.expires_ns = expires_ns
             if expires_ns >= 0:
                 self._expiries.add(ticket)
+                self._earliest_ns = min(self._earliest_ns, expires_ns)
 
     def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
         """Take a request out of its lane and of every count; returns whether it was the head."""
@@ -232,15 +262,12 @@ class WaitingRoom:
             self._turns.left(lane)
         return was_head
 
-    def _new_head(self, lane: RequestLane, now_ns: int) -> None:
-        lane.head.eligible_since_ns = now_ns
-        lane.wake_ns = -1
-
     def _wake(self, item: RequestLane | Pool, at_ns: int) -> None:
         """Look again at an instant."""
         if item.wake_ns != at_ns:
             item.wake_ns = at_ns
             self._wakeups.add(item)
+            self._earliest_ns = min(self._earliest_ns, at_ns)
 
     def _is_open(self, provider: ProviderPool, now_ns: int) -> bool:
         """Return whether a provider could take a call now; if it will at a known instant, note that."""
@@ -256,17 +283,7 @@ class WaitingRoom:
                 if wait_ns is not None:
                     self._wake(provider, now_ns + wait_ns)
                 return False
-        return self._may_ask(provider, now_ns)
-
-    def _may_ask(self, pool: Pool, now_ns: int) -> bool:
-        """Return whether a pool's request bucket has one; if not, note when it will."""
-        requests = pool.requests
-        if requests is None or requests.fits(1, now_ns):
-            return True
-        ready_ns = requests.ready_ns(1, now_ns)
-        if ready_ns is not None:
-            self._wake(pool, ready_ns)
-        return False
+        return now_ns >= provider.wake_ns
 
 
 def _discipline(scheduling: Scheduling) -> Turns:
