@@ -64,7 +64,7 @@ class ProviderBlock(Block):
 class TargetBlock(Block):
     """What is under test."""
 
-    kind: Literal["admission-controller"]
+    kind: Literal["admission-controller"] = Field(description="The admission controller of the library.")
     discipline: Literal["default", "reference"] = Field(
         default="default",
         description="Whether the product's discipline decides, or the seed's reference to compare with.",
@@ -94,7 +94,7 @@ class GateBlock(Block):
     """A rule over one metric."""
 
     id: Name = Field(description="Its name in verdicts; unique.")
-    metric: str = Field(description="A metric of the table below.")
+    metric: str = Field(description="Name of a metric.")
     where: dict[Literal["class", "principal", "provider", "phase"], Name] = Field(
         default={}, description="Which class, principal, provider or phase it looks at; without it the whole run."
     )
@@ -133,7 +133,7 @@ class ProvenanceBlock(Block):
     value: Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["string", "number", "boolean"]})] = Field(
         description="The value, as text or number."
     )
-    kind: Literal["measured", "fitted", "assumed"]
+    kind: Literal["measured", "fitted", "assumed"] = Field(description="How it came about.")
     source: str = Field(description="What it was measured on, fitted to, or assumed from.")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 from pydantic.alias_generators import to_camel
 
 from sim.manifest.blocks import Block
@@ -40,8 +40,12 @@ def _double(low: float, high: float, *, above: bool = False) -> PlainValidator:
     return PlainValidator(read)
 
 
-Share = Annotated[float, _double(0, 1)]
-Positive = Annotated[float, _double(0, 1e9, above=True)]
+Share = Annotated[float, _double(0, 1), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
+Positive = Annotated[
+    float,
+    _double(0, 1e9, above=True),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 10**9}),
+]
 WholeSeconds = Annotated[int, Field(ge=0, le=MAX_SECONDS)]
 WholeMs = Annotated[int, Field(ge=0, le=MAX_MS)]
 LimitKeys = dict[str, Any]

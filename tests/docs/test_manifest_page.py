@@ -1,0 +1,193 @@
+"""The manifest's reference page has every key of every block, with what it allows, its default and its meaning."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from sim.manifest import capacity, limits, seed_shape, traffic
+from sim.manifest.blocks import Block
+from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
+from sim.manifest.problems import LATER
+from sim.manifest.scalars import exact_text
+from sim.manifest.seed_bounds import SEED_BOUNDS
+from tollgate.decision.limits import FIELDS
+
+BLOCKS = {
+    "The manifest": capacity.CapacityManifest,
+    "`target`": capacity.TargetBlock,
+    "`profile`": limits.ProfileBlock,
+    "`profile.workspace`, limits of every scope": limits.LimitsBlock,
+    "`circuit_breaker`": limits.BreakerBlock,
+    "`circuit_breaker.window`": limits.WindowBlock,
+    "`profile.scheduling`": limits.SchedulingBlock,
+    "`phases[]`": capacity.PhaseBlock,
+    "`streams[]`": traffic.StreamBlock,
+    "`arrivals`: kind `poisson`": traffic.PoissonArrivals,
+    "`arrivals`: kind `bursty-poisson`": traffic.BurstyPoissonArrivals,
+    "`arrivals`: kind `trace`": traffic.TraceArrivals,
+    "`work`": traffic.Work,
+    "`tokens`: kind `constant`": traffic.ConstantTokens,
+    "`tokens`: kind `uniform`": traffic.UniformTokens,
+    "`tokens`: kind `mixture`": traffic.MixtureTokens,
+    "`client`": traffic.ClientBlock,
+    "`retry`: kind `fixed`": traffic.FixedRetry,
+    "`retry`: kind `exponential`": traffic.ExponentialRetry,
+    "`cancellation`": traffic.Cancellation,
+    "`providers[]`": capacity.ProviderBlock,
+    "`service_ms`: kind `constant`": traffic.ConstantService,
+    "`service_ms`: kind `uniform`": traffic.UniformService,
+    "`service_ms`: kind `exponential`": traffic.ExponentialService,
+    "`failures`: kind `independent`": capacity.IndependentFailures,
+    "`replications`": capacity.ReplicationsBlock,
+    "`gates[]`": capacity.GateBlock,
+    "`provenance[]`": capacity.ProvenanceBlock,
+    "The file of assumptions": seed_shape.Assumptions,
+    "`principals[]` of the assumptions": seed_shape.AssumedPrincipal,
+    "`tokens` of the assumptions": seed_shape.AssumedTokens,
+    "`service_ms` of the assumptions": seed_shape.AssumedService,
+    "`retries` of the assumptions": seed_shape.AssumedRetries,
+    "`cancellation` of the assumptions": seed_shape.AssumedCancellation,
+}
+SECONDS = {"drain_seconds", "warmup_seconds", "first_seconds"}
+LIMITS = {entry.key: entry.allowed for entry in FIELDS}
+
+
+def bounds(schema):
+    low, above = schema.get("minimum", -1), schema.get("exclusiveMinimum")
+    high, below = schema.get("maximum"), schema.get("exclusiveMaximum")
+    found = []
+    if above is not None:
+        found.append(f"above {above}")
+    if low >= 0:
+        found.append(f"at least {low}")
+    if high is not None:
+        found.append("at most 2^53-1" if high == 2**53 - 1 else f"at most {high}")
+    if below is not None:
+        found.append(f"below {below}")
+    return ", ".join(found)
+
+
+def allowed(key, schema):
+    """Say what a key's JSON Schema allows."""
+    if "anyOf" in schema:
+        choices = [choice for choice in schema["anyOf"] if choice.get("type") != "null"]
+        return " or ".join(dict.fromkeys(allowed(key, choice) for choice in choices))
+    if "oneOf" in schema:
+        kinds = [choice for choice in schema["oneOf"] if "$ref" not in choice]
+        return " or ".join([*(allowed(key, choice) for choice in kinds), "block with a `kind`"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "$ref" in schema or "allOf" in schema:
+        return "block"
+    kind = schema.get("type", "number")
+    if kind == "array":
+        return "empty list" if schema.get("maxItems") == 0 else "list"
+    if kind == "object":
+        return "mapping"
+    if kind == "boolean":
+        return "`true`, `false`"
+    if kind == "integer":
+        return f"integer {bounds(schema)}".strip()
+    if kind == "string":
+        return "64 hex digits" if "pattern" in schema else "text"
+    if "boolean" in kind:
+        return "text or number"
+    return f"number {bounds(schema)}".strip()
+
+
+def default(key, field):
+    value = field.default
+    if field.is_required():
+        return "required"
+    if value is None or value in ([], {}):
+        return "none"
+    if key in SECONDS:
+        return exact_text(Fraction(value, 10**9))
+    if isinstance(value, bool):
+        return f"`{value}`".lower()
+    if isinstance(value, Fraction):
+        return exact_text(value)
+    if isinstance(value, float):
+        return exact_text(Fraction(Decimal(repr(value))))
+    if isinstance(value, (str, int)):
+        return f"`{value}`" if isinstance(value, str) else f"{value}"
+    block = value.entries()
+    if any(isinstance(entry, Block) or entry is None for entry in block.values()):
+        return "as below"
+    entries = (f"{name}: {str(entry).lower()}" for name, entry in block.items())
+    return "`{" + ", ".join(entries) + "}`"
+
+
+def rows(block):
+    """Return the rows of a block's table, as the page must have them."""
+    properties = block.model_json_schema(by_alias=True)["properties"]
+    found = []
+    for name, field in block.model_fields.items():
+        key = field.alias or name
+        if key == "kind" and field.description is None:
+            continue  # it is in the heading
+        about_limits = issubclass(block, limits.LimitsBlock) and key != "circuit_breaker"
+        may = LIMITS[key] if about_limits else allowed(key, properties[key])
+        found.append(f"| `{key}` | {may} | {default(key, field)} | {field.description} |")
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(repository):
+    return (repository / "docs/reference/manifest.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("title", BLOCKS)
+def test_every_key_stands_in_the_table_of_its_block(page, title):
+    section = re.split(rf"^#+ {re.escape(title)}$", page, flags=re.MULTILINE)[1]
+    section = re.split(r"^#", section, flags=re.MULTILINE)[0]
+    assert [line for line in section.splitlines() if line.startswith("| `")] == rows(BLOCKS[title])
+
+
+@pytest.mark.parametrize("scope", [limits.WorkspaceLimits, limits.ProviderLimits, limits.PrincipalLimits])
+def test_limits_of_one_scope_are_on_the_page(page, scope):
+    for row in rows(scope):
+        assert row in page
+
+
+def test_blocks_are_all_there(repository):
+    names = {block.__name__ for block in BLOCKS.values()}
+    shapes = {
+        name: value
+        for module in (capacity, limits, traffic)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    scopes = {"WorkspaceLimits", "ProviderLimits", "PrincipalLimits"}
+    assert set(shapes) - names - scopes == {"NoRetry"}
+
+
+def test_what_is_not_available_yet_is_named(page):
+    for values in LATER.values():
+        for value in values:
+            assert f"`{value}`" in page
+
+
+def test_caps_are_stated(page):
+    assert f"{MAX_BYTES // 2**20} MiB" in page
+    assert f"{MAX_DEPTH} levels" in page
+
+
+def test_every_bound_of_the_seed_is_related_to_its_metric(page):
+    for bound in SEED_BOUNDS:
+        assert re.search(rf"^\| `{bound.name}` \| `{bound.metric}` \|", page, re.MULTILINE)
+
+
+def test_the_assumptions_shown_can_be_used(page, repository, tmp_path):
+    from sim.manifest import load
+
+    (text,) = re.findall(r"```yaml\n(schema: capacity-assumptions/v1\n.*?)```", page, re.DOTALL)
+    path = tmp_path / "assume.yaml"
+    path.write_text(text)
+    assert load(repository / "manifests/load-manifest.v1.json", assume=path).lacks == ()
