@@ -38,6 +38,7 @@ ARTEFACT_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest artefact that is read, packed or unpacked: above the largest manifest (32 MiB), far below what hurts a
 reader."""
 
+_COPY_NAME_MAX: Final = 80
 _NAME_MAX: Final = 60  # with the digest a folder name stays far below the 255 bytes of common file systems
 _READABLE_BY_ALL: Final = 0o755
 
@@ -65,12 +66,12 @@ class Bundle:
     @property
     def manifest_name(self) -> str:
         """File name of the manifest's copy."""
-        return next(each["name"] for each in self.record["artefacts"] if each["kind"] == "manifest")
+        return self.names["manifest"]
 
     @property
-    def manifest_bytes(self) -> bytes:
-        """The manifest, byte for byte."""
-        return self.files[self.manifest_name]
+    def names(self) -> dict[str, str]:
+        """File name of each kind of artefact that the run has."""
+        return {each["kind"]: each["name"] for each in self.record["artefacts"]}
 
     def series(self) -> JSON:
         """Return the run's series as JSON values, or None where the run kept none.
@@ -91,7 +92,8 @@ class Bundle:
         return [] if data is None else _parse(data, SLOWEST_NAME)
 
     def _of_kind(self, kind: str) -> bytes | None:
-        return next((self.files[each["name"]] for each in self.record["artefacts"] if each["kind"] == kind), None)
+        name = self.names.get(kind)
+        return None if name is None else self.files[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,11 @@ def pack(run: RunLike, tool: Tool, *, drifted: bool = False) -> Bundle:
     Raises:
         EvidenceError: If the run cannot be recorded.
     """
-    manifest_name = _manifest_name(run.manifest.path.name)
-    contents = [(manifest_name, "manifest", run.manifest.raw)]
+    manifest = run.manifest
+    contents = [(_copy_name(manifest.path.name, "manifest"), "manifest", manifest.raw)]
+    if manifest.assumptions_path is not None:
+        name = _copy_name(manifest.assumptions_path.name, "assumptions", taken=contents[0][0])
+        contents.append((name, "assumptions", manifest.assumptions_raw))
     try:
         if run.series is not None:
             contents.append((SERIES_NAME, "series", _packed(canonical_bytes(run.series.to_json()))))
@@ -217,10 +222,11 @@ def _already_there(bundle: Bundle, place: Path) -> Written:
     return Written(place, is_new=False)
 
 
-def _manifest_name(name: str) -> str:
-    """Return a plain file name for the manifest's copy, its own wherever that is safe."""
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[-100:].lstrip(".") or "manifest"
-    return f"manifest-{plain}"[:100] if plain.lower() in {RECORD_NAME, SERIES_NAME, SLOWEST_NAME} else plain
+def _copy_name(name: str, kind: str, *, taken: str = RECORD_NAME) -> str:
+    """Return a safe file name for the copy of an input, its own wherever no other file of the bundle has it."""
+    plain = re.sub(r"[^A-Za-z0-9._ ()+,=@~-]", "_", name)[-_COPY_NAME_MAX:].lstrip(". ") or kind
+    others = {RECORD_NAME, SERIES_NAME, SLOWEST_NAME, taken.lower()}
+    return f"{kind}-{plain}" if plain.lower() in others else plain
 
 
 def _packed(data: bytes) -> bytes:

@@ -23,7 +23,9 @@ DRIFT: Final[Flag] = "manifest-drift"
 Hex = Annotated[str, Pattern("[0-9a-f]{64}", "a sha256 as 64 lower-case hex digits")]
 Digest = Annotated[str, Pattern("sha256:[0-9a-f]{64}", '"sha256:" and 64 lower-case hex digits')]
 Commit = Annotated[str, Pattern("[0-9a-f]{40}|[0-9a-f]{64}", "a commit's hex name")]
-FileName = Annotated[str, Pattern("(?![.])[A-Za-z0-9._-]{1,100}", "a plain file name: letters, digits, '.', '_', '-'")]
+FileName = Annotated[
+    str, Pattern("(?![. ])[A-Za-z0-9._ ()+,=@~-]{1,100}", "a file name of plain ASCII that starts with no dot or space")
+]
 Path = Annotated[str, Pattern("[ -~]{1,300}", "a key path in printable ASCII, at most 300 characters")]
 HostKey = Annotated[str, Pattern("[a-z0-9_]{1,64}", "a key of lower-case letters, digits and '_'")]
 
@@ -101,7 +103,7 @@ class Artefact(TypedDict):
     """A file of the bundle."""
 
     name: FileName
-    kind: Literal["manifest", "series", "slowest"]
+    kind: Literal["manifest", "assumptions", "series", "slowest"]
     sha256: Hex
     bytes: Count
 

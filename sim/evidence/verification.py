@@ -37,6 +37,7 @@ class RerunRequest:
 
     Attributes:
         manifest: The manifest's file.
+        assumptions: The file of assumptions that completes it, or None where the evidence brings none along.
         discipline: Which discipline decides.
         seed: Root of the random streams, or None for the manifest's own.
         window_ns: Length of the arrivals, ns from the start.
@@ -44,6 +45,7 @@ class RerunRequest:
     """
 
     manifest: Path
+    assumptions: Path | None
     discipline: str
     seed: int | None
     window_ns: int
@@ -135,7 +137,7 @@ class _Verification:
         unbound = sorted(entry.name for entry in folder.iterdir() if entry.name not in bound)
         if unbound:
             self.report.notes.append(f"not bound by the record: {', '.join(unbound)}")
-        self._record(bundle.record, bundle, folder / bundle.manifest_name)
+        self._record(bundle.record, bundle, folder)
 
     def file(self, data: bytes, path: Path) -> None:
         value = parse(data, file=str(path))
@@ -143,17 +145,19 @@ class _Verification:
         if schema == EXPORT_SCHEMA:
             self._export(read_export(data, file=str(path)))
         elif schema == SCHEMA:
-            self._record(decode(data, file=str(path)), None, None)
+            self._record(decode(data, file=str(path)))
         else:
             raise EvidenceError(f"{path}: schema: got {schema!r}; allowed: {SCHEMA!r} or {EXPORT_SCHEMA!r}")
 
-    def _record(self, record: Record, bundle: Bundle | None, copy: Path | None) -> None:
+    def _record(self, record: Record, bundle: Bundle | None = None, folder: Path | None = None) -> None:
         self._check_verdict(record)
         if not self._is_manifest(record["manifest"]["sha256"]) or self.rerun is None:
             return
+        copies = {} if bundle is None or folder is None else {kind: folder / n for kind, n in bundle.names.items()}
         overrides = dict(record["overrides"])
         request = RerunRequest(
-            manifest=self._manifest_or(copy),
+            manifest=self._manifest_or(copies.get("manifest")),
+            assumptions=copies.get("assumptions"),
             discipline=record["target"]["discipline"],
             seed=record["plan"]["seeds"][0] if overrides.pop(SEED_PATH, None) is not None else None,
             window_ns=record["plan"]["window_ns"],
@@ -175,7 +179,12 @@ class _Verification:
         if not self._is_manifest(sha256) or self.rerun is None:
             return
         request = RerunRequest(
-            self._manifest_or(None), discipline_of(exported), None, window_ns_of(exported), overrides={}
+            manifest=self._manifest_or(None),
+            assumptions=None,
+            discipline=discipline_of(exported),
+            seed=None,
+            window_ns=window_ns_of(exported),
+            overrides={},
         )
         fresh = export(pack(self.rerun(request), self.tool).record)
         self.report.reran = True

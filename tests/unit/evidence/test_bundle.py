@@ -38,7 +38,7 @@ def test_what_is_written_reads_back_as_it_was(tmp_path):
     assert (read.record, read.files) == (written.record, written.files)
     assert read.series() == Series().to_json()
     assert read.slowest() == [{"ordinal": 7, "sojourn_ns": 1_500_000}]
-    assert read.manifest_bytes == RAW
+    assert read.files[read.manifest_name] == RAW
 
 
 def test_a_run_without_series_has_a_bundle_without_them(tmp_path):
@@ -69,14 +69,22 @@ def test_a_folder_name_stays_a_plain_name_whatever_the_manifest_is_called(name, 
         ("Record.JSON", "manifest-Record.JSON"),
         ("slowest.json", "manifest-slowest.json"),
         (".yaml", "yaml"),
-        ("my plan.yaml", "my_plan.yaml"),
-        ("y" * 300 + ".json", "y" * 95 + ".json"),
+        ("my plan (2).yaml", "my plan (2).yaml"),
+        ("größe.yaml", "gr__e.yaml"),
+        ("y" * 300 + ".json", "y" * 75 + ".json"),
     ],
 )
 def test_the_manifests_copy_never_takes_the_place_of_another_file(name, kept, tmp_path):
     read = read_bundle(write_bundle(packed(path=Path(name)), tmp_path).folder)
     assert read.manifest_name == kept
-    assert read.manifest_bytes == RAW
+    assert read.files[read.manifest_name] == RAW
+
+
+@pytest.mark.parametrize(("name", "kept"), [("assumed.json", "assumed.json"), ("small.yaml", "assumptions-small.yaml")])
+def test_a_file_of_assumptions_is_part_of_the_bundle(name, kept, tmp_path):
+    read = read_bundle(write_bundle(packed(assumptions_path=Path(name), assumptions_raw=b"{}"), tmp_path).folder)
+    assert read.names["assumptions"] == kept
+    assert read.files[kept] == b"{}"
 
 
 def test_series_are_packed_to_the_same_bytes_each_time_and_carry_no_time_stamp():

@@ -20,7 +20,7 @@ EXPECTED = json.loads((ROOT / "tests/conformance/data/00-v2-short.expected.json"
 
 def rerun(request):
     manifest = with_overrides(
-        load(request.manifest),
+        load(request.manifest, assume=request.assumptions),
         request.overrides.items(),
         seed=request.seed,
         window_s=Fraction(request.window_ns, NS_PER_S),
@@ -57,3 +57,24 @@ def test_running_again_writes_no_second_bundle(tmp_path):
 def test_the_bounds_that_v2s_limits_imply_are_told_apart(reference):
     implied = [gate["id"] for gate in reference.record["gates"] if gate["implied"]]
     assert implied == ["maximumActiveCalls", "maximumQueuedCalls", "maximumEligibleLaneWaitMs"]
+
+
+ASSUMPTIONS = {
+    "schema": "capacity-assumptions/v1",
+    "source": "a guess for this test",
+    "principals": [{"id": "noisy", "class": "noisy", "weight": 0.6}, {"id": "quiet", "class": "quiet", "weight": 0.4}],
+    "providers": ["one"],
+    "tokens": {"small": 20, "huge": 200, "huge_share": 0.02},
+    "service_ms": {"min": 40, "max": 160},
+}
+
+
+def test_ev1_a_run_with_assumptions_is_repeated_from_its_bundle_alone(tmp_path):
+    assume = tmp_path / "assumed.json"
+    assume.write_text(json.dumps(ASSUMPTIONS))
+    manifest = with_overrides(load(ROOT / "manifests/load-manifest.v1.json", assume=assume), window_s=5)
+    folder = write_bundle(pack(run(manifest), describe_tool()), tmp_path).folder
+    assume.unlink()
+    report = verify(folder, describe_tool(), rerun=rerun)
+    assert (report.problems, report.reran) == ([], True)
+    assert read_bundle(folder).record["provenance"][0]["kind"] == "assumed"
