@@ -57,7 +57,7 @@ class SeriesSource(Protocol):
 
 
 class RunLike(Protocol):
-    """What a record needs of a run; ``sim.run.Run`` has it."""
+    """What a record needs of a run; ``sim.experiment.Run`` has it."""
 
     @property
     def manifest(self) -> Manifest:
