@@ -8,6 +8,7 @@ from sim import seeds
 
 
 def test_a_name_is_the_words_of_its_digest():
+    # C118: a name enters a stream by a stable digest, not by the interpreter's hash of it.
     # SHA-256 of "abc": FIPS 180-4, example 1.
     assert [f"{word:08x}" for word in seeds.name_words("abc")] == (
         ["ba7816bf", "8f01cfea", "414140de", "5dae2223", "b00361a3", "96177a9c", "b410ff61", "f20015ad"]
