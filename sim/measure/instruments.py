@@ -36,7 +36,6 @@ class Instruments:
         self._series = SeriesRecorder(shape)
         self._outcomes = Outcomes(outcomes_out)
         self._slowest = Slowest(shape)
-
         self._detail: tuple[Consumer, ...] = (self._series, self._outcomes, self._slowest)
         if observations_only:
             self._detail = (self._outcomes,) if outcomes_out is not None else ()

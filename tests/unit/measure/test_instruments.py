@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+import gc
+import sys
+from types import FunctionType, ModuleType
+
 from sim.manifest import load
-from sim.measure import Instruments, RunShape
+from sim.measure import Instruments, Measure, RunShape
+from sim.measure.checks import Checks
+from sim.measure.outcomes import Outcomes
+from sim.measure.recorder import SeriesRecorder
+from sim.measure.slowest import Slowest
 from sim.metrics import BY_NAME
-from tests.unit.measure.written import Ask, S, Try, write
+from tests.unit.measure.written import Ask, S, Try, shape, write
 
 
 def test_the_shape_of_a_manifest_numbers_names_as_rows_do(repository):
@@ -29,3 +37,34 @@ def test_one_trace_gives_all_results_and_every_gate_its_observation(repository):
     for gate in manifest.gates:
         if not BY_NAME[gate.metric].host and gate.metric != "cancel.latency.max":  # nobody cancelled here
             assert (gate.metric, tuple(sorted(gate.where.items()))) in observed
+
+
+def reachable_bytes(root: object) -> int:
+    """Return the size of everything an object holds on to, classes and modules apart."""
+    seen: dict[int, object] = {}
+    waiting = [root]
+    while waiting:
+        found = waiting.pop()
+        if id(found) not in seen and not isinstance(found, type | ModuleType | FunctionType):
+            seen[id(found)] = found
+            waiting.extend(gc.get_referents(found))
+    return sum(sys.getsizeof(found) for found in seen.values())
+
+
+def kept_bytes(arrivals: int) -> int:
+    """Return what the consumers hold after a run of 30 s with so many arrivals, each waiting and served for 10 ms."""
+    of = shape()
+    asks = [Ask((Try(at * 30 * S // arrivals, wait=S // 100, service=S // 100),)) for at in range(arrivals)]
+    measure = Measure(of, exact_values_max=200)
+    recorder, outcomes = SeriesRecorder(of), Outcomes()
+    consumers = [*measure.consumers, Checks(of, measure.tracker), recorder, outcomes, Slowest(of)]
+    write(of, asks).read(consumers, block_rows=128)
+    assert measure.value("arrivals", {}) == arrivals
+    # Asking settles what is held back for a batch: lines to hash, keys to merge.
+    measure.observations(), recorder.view({}), outcomes.hexdigest()
+    return reachable_bytes(consumers)
+
+
+def test_what_is_kept_does_not_grow_with_the_arrivals():
+    few, many = kept_bytes(2000), kept_bytes(10_000)
+    assert many - few < 8000  # a byte for each further arrival would be too much
