@@ -243,3 +243,20 @@ def test_series_that_are_no_gzip_are_refused():
     broken.files["series.json.gz"] = b"not gzip"
     with pytest.raises(EvidenceError, match="cannot be unpacked"):
         broken.series()
+
+
+def test_series_that_are_no_json_are_refused():
+    broken = packed()
+    broken.files["series.json.gz"] = gzip.compress(b"{")
+    with pytest.raises(EvidenceError, match=r"series\.json\.gz: line 1"):
+        broken.series()
+
+
+def test_a_place_that_cannot_be_renamed_to_is_an_error_that_says_so(tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(EvidenceError, match="cannot be written: Permission denied"):
+        write_bundle(packed(), tmp_path)
+    assert list(tmp_path.iterdir()) == []

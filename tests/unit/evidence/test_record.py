@@ -216,6 +216,11 @@ def test_a_missing_key_is_named():
         encode(record)
 
 
+def test_a_record_with_a_float_is_not_encoded_even_if_nobody_sealed_it():
+    with pytest.raises(EvidenceError, match=r"tool_version: got 1\.5"):
+        encode(record_of() | {"tool_version": 1.5})
+
+
 def test_a_float_in_a_run_is_refused_before_anything_is_written():
     with pytest.raises(EvidenceError, match="no floats"):
         record_of(observations=(row("arrivals", 20.0),))

@@ -166,6 +166,19 @@ def test_other_decisions_on_the_same_arrivals_are_told_with_each_figure(folder):
     ]
 
 
+def test_the_report_reads_from_the_finding_down_to_its_figures(folder):
+    (folder / "page.html").write_text("<p>")
+    fresh = tuple(row("completed", 17) if each["metric"] == "completed" else each for each in OBSERVATIONS)
+    lines = list(verify(folder, OTHER_CODE, rerun=again(observations=fresh)).lines())
+    assert lines == [
+        f"{folder}: DOES NOT HOLD (bytes, verdict and re-run)",
+        "  decisions differ: the same arrivals had other outcomes",
+        "    completed: stored 18, fresh 17",
+        "  note: not bound by the record: page.html",
+        "  note: the code differs",
+    ]
+
+
 def test_other_arrivals_are_told_apart_from_other_decisions(folder):
     fresh = tuple(row("arrivals", 21) if each == row("arrivals", 20) else each for each in OBSERVATIONS)
     report = verify(folder, TOOL, rerun=again(arrivals_sha256="9" * 64, observations=fresh))
