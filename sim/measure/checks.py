@@ -247,7 +247,10 @@ class Checks(Consumer):
         for where, area, stays in (whole, *pairs):
             if area < stays or (area > stays and not self._in_flight):
                 breaches.append(f"{where}: level x time {ms_text(area)} ms, stays {ms_text(stays)} ms")
-        return _result(name, f"level x time = sum of stays = {ms_text(whole[1])} ms", breaches)
+        detail = f"level x time = sum of stays = {ms_text(whole[1])} ms"
+        if self._in_flight:
+            detail = f"level x time {ms_text(whole[1])} ms, stays that ended {ms_text(whole[2])} ms"
+        return _result(name, detail, breaches)
 
     def _bucket_envelope(self) -> CheckResult:
         breaches = []
@@ -296,8 +299,9 @@ class Checks(Consumer):
                 for last in [self._tracker.final(scope.scope, kind)]
                 for member in np.flatnonzero(last)
             ]
-        given = self._enters[LevelKind.ACTIVE], self._enters[LevelKind.QUEUE]
-        return _result("nothing-leaked", f"{given[0]} permits and {given[1]} places in queue, all given back", breaches)
+        given = f"{self._enters[LevelKind.ACTIVE]} permits and {self._enters[LevelKind.QUEUE]} places in queue"
+        detail = f"{given}, {left} held by what is in flight" if left else f"{given}, all given back"
+        return _result("nothing-leaked", detail, breaches)
 
     def _times_in_order(self) -> CheckResult:
         breaches = [f"{count} {what}" for what, count in self._disorder.items()]
