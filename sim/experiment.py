@@ -6,7 +6,7 @@ must not judge: gates read records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sim import host
@@ -21,7 +21,7 @@ from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
 from sim.workload.blocks import ArrivalBlock
 from sim.world import World
-from tollgate.core.errors import ConfigError
+from tollgate.core.errors import CallerError, ConfigError
 from tollgate.core.units import NS_PER_MS
 
 Progress = Callable[[int, int], None]
@@ -57,6 +57,22 @@ class Run:
     outcomes_sha256: str
     end_ns: int
     host: dict[str, int | str] = field(repr=False)
+
+    def value(self, metric: str, where: Mapping[str, str] | None = None) -> int | str:
+        """Return one observed figure: a count as an integer, everything else as decimal text in the metric's unit.
+
+        Args:
+            metric: A name of :mod:`sim.metrics`, such as ``queue.wait.p99``.
+            where: Selectors, such as ``{"class": "quiet"}``; the whole run without.
+
+        Raises:
+            CallerError: If the run has no such figure.
+        """
+        labels = dict(where or {})
+        for row in self.observations:
+            if row["metric"] == metric and row["labels"] == labels:
+                return row["value"]
+        raise CallerError(f"the run has no figure {metric} for {labels or 'the whole run'}")
 
 
 def run(

@@ -18,9 +18,7 @@ from tollgate.core.errors import InvariantViolation
 
 
 class Order(IntEnum):
-    """What goes first inside one instant: releases, cancellations, what is due, then arrivals (spec 01); the end
-    last.
-    """
+    """What goes first inside one instant: releases, cancellations, what is due, arrivals (spec 01), then the end."""
 
     RELEASE = 0
     CANCEL = 1

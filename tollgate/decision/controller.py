@@ -168,7 +168,9 @@ class AdmissionController:
         now_ns = self._advance(now_ns)
         lane = self._pools.lane_of(request.principal, request.provider, now_ns)
         ticket = Ticket(request, lane, now_ns)
-        reason = preflight.refusal(request, lane, now_ns) or self._over_budget(ticket, lane)
+        reason = preflight.refusal(request, lane, now_ns)
+        if reason is None and lane.has_budgets:
+            reason = self._over_budget(request, lane)
         if reason is not None:
             self._refuse(ticket, lane, reason, now_ns)
             return ticket
@@ -325,7 +327,7 @@ class AdmissionController:
             if ticket is None:
                 raise InvariantViolation("a lane without requests had its turn")
             may_free_others = self._eligibility.may_free_others(lane)
-            reason = self._over_budget(ticket, lane)
+            reason = self._over_budget(ticket.request, lane) if lane.has_budgets else None
             if reason is not None:
                 self._refuse(ticket, lane, reason, now_ns)
             else:
@@ -341,12 +343,11 @@ class AdmissionController:
                 passed_over.clear()
         room.make_all_ready(passed_over)
 
-    def _over_budget(self, ticket: Ticket, lane: RequestLane) -> DenyReason | None:
+    def _over_budget(self, request: Request, lane: RequestLane) -> DenyReason | None:
         """Return why one more attempt would break a budget of its invocation, or None."""
-        request = ticket.request
-        if lane.has_budgets or (lane.has_cost_budget and request.estimate.cost_micros):
-            return self._budgets.refusal(request.budget_id, request.estimate, lane.budgets)
-        return None
+        if lane.has_cost_budget_only and not request.estimate.cost_micros:
+            return None  # what costs nothing breaks no cost budget, and needs no account
+        return self._budgets.refusal(request.budget_id, request.estimate, lane.budgets)
 
     def _admit(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Spend what an admission spends, and record it; that nothing holds the request has been checked."""
@@ -372,7 +373,7 @@ class AdmissionController:
             if breaker.generation != generation:
                 transitions = self._publish(provider.name, breaker.drain_transitions())
             state = breaker.state
-        if lane.has_budgets or (lane.has_cost_budget and estimate.cost_micros):
+        if lane.has_budgets and (estimate.cost_micros or not lane.has_cost_budget_only):
             self._budgets.charge(request.budget_id, estimate, lane.budgets)
         decision = Decision(
             ticket,

@@ -28,7 +28,8 @@ class Permit(GaugePermit):
         lane: The lane it was admitted from.
         breaker: The breaker that let it through, None without one; it alone hears how the call ended.
         handle: The pass or probe that breaker gave.
-        decision: The decision that granted it; None once it was given back, so that the two do not keep each other alive.
+        decision: The decision that granted it; None once it was given back, so that the two do not keep each other
+            alive.
     """
 
     __slots__ = ("breaker", "decision", "handle", "lane")

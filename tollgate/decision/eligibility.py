@@ -100,8 +100,7 @@ class Eligibility:
 
     def forget(self, ticket: Ticket) -> None:
         """Close the claim of a request that was decided."""
-        if ticket.claim:
-            self._claims.drop(ticket)
+        self._claims.drop(ticket)
 
     def may_free_others(self, lane: RequestLane) -> bool:
         """Return whether a decision in this lane can let others go at once.

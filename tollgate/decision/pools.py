@@ -233,10 +233,11 @@ class RequestLane(Lane[Ticket]):
         max_wait_ns: Shortest of the pools' longest waits, ns; UNLIMITED without one.
         max_waiting: Waiting requests of this principal at this provider, from the provider's share.
         max_waiting_of_principal: Waiting requests of this principal, from the workspace's share.
-        has_budgets: Whether any pool limits attempts or tokens of an invocation.
-        has_cost_budget: Whether any pool limits its cost.
+        has_budgets: Whether any pool limits the attempts, tokens or cost of an invocation.
+        has_cost_budget_only: Whether all of these are limits on cost.
         hold: What holds its head, as last seen.
         cleared: The estimate that last passed the checks which depend on nothing but the profile.
+        ready: Where it stands while its head may be tried.
         queued_turn: Its turn while it stands among the ready lanes, else 0.
         wake_ns: When it is to be tried again, ns; -1 for no set time.
     """
@@ -247,7 +248,7 @@ class RequestLane(Lane[Ticket]):
         "gauge",
         "gauges",
         "has_budgets",
-        "has_cost_budget",
+        "has_cost_budget_only",
         "hold",
         "max_wait_ns",
         "max_waiting",
@@ -256,6 +257,7 @@ class RequestLane(Lane[Ticket]):
         "principal",
         "provider",
         "queued_turn",
+        "ready",
         "request_buckets",
         "request_holds",
         "token_buckets",
@@ -276,11 +278,6 @@ class RequestLane(Lane[Ticket]):
         self.wake_ns = -1
         self.follow()
 
-    @property
-    def ready(self) -> Agenda[RequestLane]:
-        """Where it stands when its head may be tried."""
-        return self.provider.ready_reserved if self.principal.reserved else self.provider.ready
-
     def follow(self) -> None:
         """Take over the current limits of its pools."""
         _, workspace, provider = self.pools
@@ -292,8 +289,11 @@ class RequestLane(Lane[Ticket]):
             (each.max_queue_wait_ns for each in limits if each.max_queue_wait_ns is not None), default=UNLIMITED
         )
         self.budgets = tuple((pool.key, pool.limits) for pool in self.pools)
-        self.has_budgets = any(each.max_attempts is not None or each.max_tokens is not None for each in limits)
-        self.has_cost_budget = any(each.max_cost_micros is not None for each in limits)
+        counted = any(each.max_attempts is not None or each.max_tokens is not None for each in limits)
+        costed = any(each.max_cost_micros is not None for each in limits)
+        self.has_budgets = counted or costed
+        self.has_cost_budget_only = costed and not counted
+        self.ready = self.provider.ready_reserved if self.principal.reserved else self.provider.ready
         requests = [(pool.requests, REQUEST_HOLDS[pool.scope]) for pool in self.pools]
         tokens = [(pool.tokens, TOKEN_HOLDS[pool.scope]) for pool in self.pools]
         self.request_buckets = tuple(bucket for bucket, _ in requests if bucket is not None)

@@ -159,7 +159,8 @@ class WaitingRoom:
     def _rest_for_request(self, lane: RequestLane, scope: Scope, now_ns: int) -> bool:
         """Wait for a request bucket; returns whether the lane rests.
 
-        A principal's bucket holds its own lanes, which rest. The workspace's or a provider's holds every lane of its pool
+        A principal's bucket holds its own lanes, which rest. The workspace's or a provider's holds every lane of its
+        pool
         alike: the pool is passed over as a whole, and no lane has to rest.
         """
         pool = lane.pools[SCOPES.index(scope)]
@@ -200,7 +201,7 @@ class WaitingRoom:
         return self._ready > 0
 
     def is_due(self, now_ns: int) -> bool:
-        """Return whether an expiry or a wake-up may have come by an instant; quick, and True once too often at times."""
+        """Return whether an expiry or a wake-up may have come by an instant. Quick; at times True for nothing."""
         return self._earliest_ns <= now_ns
 
     def expired(self, until_ns: int) -> Ticket | None:
@@ -255,7 +256,8 @@ class WaitingRoom:
             pool.waiting -= 1
         ticket.is_waiting = False
         ticket.expires_ns = -1
-        self._eligibility.forget(ticket)
+        if ticket.claim:
+            self._eligibility.forget(ticket)
         if not lane.size:
             self._not_ready(lane)
             lane.wake_ns = -1
