@@ -60,7 +60,7 @@ def _when_failed(report: Report) -> Iterator[Step]:
         word
         for row in report.headroom
         if row.use > 1 and not row.is_buffer and (path := _settable(row, schema)) is not None
-        for word in ("--set", f"{path}={-(-row.highest // 1)}")
+        for word in ("--set", f"{path}={row.needed}")
     ]
     if sets:
         yield Step(

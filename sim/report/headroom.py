@@ -4,8 +4,9 @@ Owns the comparison of a record's observations with the figures of a profile. Pu
 of the phases. Must not know how a limit is enforced.
 
 A limit on a flow (calls in service, requests a minute, tokens a second) is compared with what was offered to it: the
-figure is what the limit would have had to carry to refuse nobody. A queue is a buffer: it fills because some flow is
-too large, so it is listed but never the limit that binds first.
+figure is what the limit would have had to carry to refuse nobody. A bucket carries its rate plus, over a stretch of
+time, its burst: a short spike far above the rate can fit. A queue is a buffer: it fills because some flow is too large,
+so it is listed but never the limit that binds first.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
+from typing import Final
 
 from sim.report.result import Result
 from sim.report.text import rounded
-from tollgate.core.units import NS_PER_S
+from tollgate.core.units import NS_PER_MIN, NS_PER_S
+
+_PER_NS: Final = {"a minute": NS_PER_MIN, "tokens/s": NS_PER_S}
+"""Time that the unit of a rate counts over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,7 @@ class Headroom:
         offered: Load offered to it over the measured time, in ``unit``; for a queue the longest length seen.
         peak: The same over the busiest phase, where the record tells phases apart: the load scaled by that phase's
             attempts a second over the run's.
+        peak_bound: What it carries over that phase, a bucket's burst included.
         peak_phase: That phase.
         is_buffer: Whether it holds load back rather than carrying it.
     """
@@ -43,6 +50,7 @@ class Headroom:
     unit: str
     offered: Fraction
     peak: Fraction | None = None
+    peak_bound: Fraction | None = None
     peak_phase: str | None = None
     is_buffer: bool = False
 
@@ -53,8 +61,18 @@ class Headroom:
 
     @property
     def use(self) -> Fraction:
-        """The highest load as a share of the limit; above 1 the limit holds requests back while the load lasts."""
-        return self.highest / self.bound
+        """The load as a share of what the limit carries, where that is highest; above 1 requests are held back."""
+        overall = self.offered / self.bound
+        if self.peak is None or self.peak_bound is None:
+            return overall
+        return max(overall, self.peak / self.peak_bound)
+
+    @property
+    def needed(self) -> int:
+        """The smallest whole limit that would carry the load, a bucket's burst staying what it is."""
+        if self.peak is None or self.peak_bound is None:
+            return ceil(self.offered)
+        return ceil(max(self.offered, self.peak - (self.peak_bound - self.bound)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +130,17 @@ class _Meter:
 
     def rows(self, scope: _Scope) -> Iterator[Headroom]:
         """Yield a row for each limit of a scope whose load is known."""
-        for limit, unit, load in (
-            ("concurrency", "calls", self._calls(scope)),
-            ("requests_per_minute", "a minute", self._requests_per_minute(scope)),
-            ("tokens_per_second", "tokens/s", self._tokens_per_second(scope)),
+        for limit, unit, load, burst in (
+            ("concurrency", "calls", self._calls(scope), None),
+            ("requests_per_minute", "a minute", self._requests_per_minute(scope), "requests_burst"),
+            ("tokens_per_second", "tokens/s", self._tokens_per_second(scope), "tokens_burst"),
         ):
             bound = _bound(scope, limit)
-            if bound is not None and load is not None:
-                yield self._flow(scope, limit, f"{scope.path}.{limit}", bound, unit, load)
+            if bound is None or load is None:
+                continue
+            # By default a bucket holds one minute's worth of requests, one second's worth of tokens, and at least 1.
+            extra = None if burst is None else _bound(scope, burst) or Fraction(max(1, bound // 1))
+            yield self._flow(scope, limit, f"{scope.path}.{limit}", bound, unit, load, extra)
         longest, bound = self.result.exact("queue.length.max", **scope.label), _bound(scope, "max_queue_length")
         if bound is not None and longest is not None:
             path = f"{scope.path}.max_queue_length"
@@ -133,9 +154,22 @@ class _Meter:
             cap, path = Fraction(max(1, share * whole // 1)), f"{workspace.path}.max_principal_share"
             yield self._flow(principal, "max_principal_share", path, cap, "calls", calls)
 
-    def _flow(self, scope: _Scope, limit: str, path: str, bound: Fraction, unit: str, load: Fraction) -> Headroom:
+    def _flow(
+        self,
+        scope: _Scope,
+        limit: str,
+        path: str,
+        bound: Fraction,
+        unit: str,
+        load: Fraction,
+        burst: Fraction | None = None,
+    ) -> Headroom:
         phase, factor = self._busiest(scope)
-        return Headroom(scope.name, limit, path, bound, unit, load, None if phase is None else load * factor, phase)
+        if phase is None:
+            return Headroom(scope.name, limit, path, bound, unit, load)
+        spread_ns = _PER_NS.get(unit, 0)  # the time over which the unit counts
+        carried = bound if burst is None else bound + burst * spread_ns / self.phases_ns[phase]
+        return Headroom(scope.name, limit, path, bound, unit, load, load * factor, carried, phase)
 
     def _calls(self, scope: _Scope) -> Fraction | None:
         """Return the calls that would be in service if all were admitted.
@@ -147,7 +181,7 @@ class _Meter:
 
     def _requests_per_minute(self, scope: _Scope) -> Fraction | None:
         attempts = self.result.exact("attempts", **scope.label)
-        return attempts * 60 * NS_PER_S / self.window_ns if attempts is not None and self.window_ns else None
+        return attempts * NS_PER_MIN / self.window_ns if attempts is not None and self.window_ns else None
 
     def _tokens_per_second(self, scope: _Scope) -> Fraction | None:
         drawn = self.tokens.get(scope.name)

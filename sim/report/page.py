@@ -39,7 +39,7 @@ def render(report: Report) -> str:
         first_load=first and with_unit(first.highest, first),
         first_bound=first and with_unit(first.bound, first),
         counts=tables.counts(result),
-        refusals=tables.refusals(result),
+        refusals=tables.refusals(report),
         times=tables.times(result),
         worst=tables.worst(report),
         steps=advice.next_steps(report),

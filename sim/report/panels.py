@@ -24,8 +24,8 @@ from sim.report.series import Cells, by_label, summed, trailing
 from sim.report.text import rounded, with_unit
 from tollgate.core.units import NS_PER_MS, NS_PER_S
 
-CELLS: Final = 200
-"""Points a line has at most: about three to a millimetre of a printed page; more is ink, not information."""
+CELLS: Final = 150
+"""Points a line has at most: about one to a millimetre of a printed page; more is ink, not information."""
 
 BandRow = tuple[str, str]
 """Kind and label of one row of bands; all phases share the row ``("phase", "")``."""
@@ -86,7 +86,7 @@ def amplification(ax: Axes, view: SeriesView, result: Result) -> None:
     width = max(1, WINDOW_NS // view.bin_ns)
     made, came = (trailing(view.values(metric), width) for metric in ("attempts", "arrivals"))
     ratios = [attempts / arrivals if arrivals else float("nan") for attempts, arrivals in zip(made, came, strict=True)]
-    edges_s = [edge / NS_PER_S for edge in Cells(view, 1).edges_ns()]
+    edges_s = [edge / NS_PER_S for edge in (*range(0, view.end_ns, view.bin_ns), view.end_ns)]
     ax.stairs(ratios, edges_s, baseline=None, color=style.BLUE, label="attempts an arrival")
     levels = [1.0, *(ratio for ratio in ratios if ratio == ratio)]  # noqa: PLR0124 - not a number differs from itself
     for gate in result.gates:
@@ -149,7 +149,7 @@ def bullets(ax: Axes, gates: Sequence[Gate]) -> None:
         )
     ax.axvline(1, color=style.INK, linewidth=1.2)
     _name_rows(ax, [gate.id for gate in gates])
-    ax.set_xlim(0, _BULLET_END)
+    ax.set_xlim(-0.05, _BULLET_END)
     ax.set_xticks([0, 0.5, 1, 1.5, _BULLET_END], ["0", "half", "bound", "", "twice"])
     ax.grid(visible=False)
 

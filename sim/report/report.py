@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import cast
 
+from sim.evidence.build import SEED_PATH
 from sim.evidence.bundle import Bundle
 from sim.evidence.schema import Record
 from sim.manifest.model import Manifest
@@ -94,6 +95,12 @@ class Report:
         """The limit that growing load meets first."""
         return binding(self.headroom)
 
+    @cached_property
+    def phase_names(self) -> list[str]:
+        """The phases that observations tell apart, in order of time where that is known."""
+        order = {name: at for at, (name, _, _) in enumerate(self.phases)}
+        return sorted(self.result.names("phase"), key=lambda name: order.get(name, len(order)))
+
     @property
     def measured_phases_ns(self) -> dict[str, int]:
         """Length of each phase after the warm-up, nanoseconds."""
@@ -108,5 +115,6 @@ class Report:
         if self.window_ns is not None:
             words += ["--window", rounded(Fraction(self.window_ns, NS_PER_S), 9)]
         for path, value in self.record["overrides"].items():
-            words += ["--set", f"{path}={value}"]
+            if path != SEED_PATH:  # --seed has said it
+                words += ["--set", f"{path}={value}"]
         return command(*words)

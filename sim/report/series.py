@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 from sim.measure.series import SeriesView
@@ -57,7 +58,7 @@ class Cells:
 
     Attributes:
         view: The series that are merged.
-        per_cell: Bins in a cell; the last cell may hold fewer, and its last bin may be shorter.
+        per_cell: Bins in a cell; the last cell may hold more or fewer, and its last bin may be shorter.
     """
 
     view: SeriesView
@@ -68,10 +69,15 @@ class Cells:
         """Return at most ``most`` cells over a view."""
         return cls(view, -(-view.bins // most))
 
+    def starts(self) -> list[int]:
+        """Return the first bin of each cell, shape ``(cells,)``; a last cell below half a cell joins the one before."""
+        starts = [*range(0, self.view.bins, self.per_cell)]
+        left_ns = self.view.end_ns - starts[-1] * self.view.bin_ns
+        return starts[:-1] if len(starts) > 1 and 2 * left_ns < self.per_cell * self.view.bin_ns else starts
+
     def edges_ns(self) -> list[int]:
         """Return the edges of the cells, shape ``(cells + 1,)``; the last is the end of the run."""
-        step = self.per_cell * self.view.bin_ns
-        return [*range(0, self.view.end_ns, step), self.view.end_ns]
+        return [*(start * self.view.bin_ns for start in self.starts()), self.view.end_ns]
 
     def per_second(self, counts: Sequence[int]) -> list[float]:
         """Return counts by bin as rates over the cells, per second, shape ``(cells,)``."""
@@ -79,9 +85,6 @@ class Cells:
 
     def means(self, integrals: Sequence[int]) -> list[float]:
         """Return the time average over each cell, shape ``(cells,)``, of a level given by its integrals in ns."""
-        edges = self.edges_ns()
-        starts = range(0, self.view.bins, self.per_cell)
-        return [
-            sum(integrals[at : at + self.per_cell]) / (end - start)
-            for at, start, end in zip(starts, edges, edges[1:], strict=False)
-        ]
+        places = [*self.starts(), self.view.bins]
+        lengths = [after - edge for edge, after in pairwise(self.edges_ns())]
+        return [sum(integrals[at:end]) / ns for (at, end), ns in zip(pairwise(places), lengths, strict=True)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from typing import Final
 
 from sim.report import advice, breach, story, tables
@@ -22,8 +21,8 @@ _WIDTH_MIN: Final = 40
 _WORST: Final = 3
 """Worst requests shown: a screen is short, and the page has the rest."""
 
-_GATE_HEAD: Final = ("gate", "verdict", "observed", "bound", "margin", "metric", "of", "runs", "note")
-_GATE_FIGURES: Final = {2, 3, 4, 7}
+_GATE_HEAD: Final = ("gate", "verdict", "observed", "bound", "margin", "runs", "note")
+_GATE_FIGURES: Final = {2, 3, 4, 5}
 
 
 def render(report: Report, *, width: int = 100, colour: bool = False, page: str | None = None) -> str:
@@ -40,7 +39,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False, page: str 
     """
     columns = max(width, _WIDTH_MIN)
     parts = [_verdict(report, columns, colour=colour), _gates(report, colour=colour), _headroom(report, columns)]
-    parts += [_table("refused", tables.refusals(report.result)), _table("times", tables.times(report.result))]
+    parts += [_table("refused", tables.refusals(report)), _table("times", tables.times(report.result))]
     parts += [_worst(report), _files(report, page), _next(report, columns)]
     blocks = ["\n".join(line.rstrip() for line in part) for part in parts]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -58,7 +57,8 @@ def _verdict(report: Report, width: int, *, colour: bool) -> Iterator[str]:
 
 def _gates(report: Report, *, colour: bool) -> Iterator[str]:
     rows = tables.gates(report.result)
-    lines = _columns([_GATE_HEAD, *(astuple(row) for row in rows)], figures=_GATE_FIGURES) if rows else []
+    cells = [(row.id, row.verdict, row.observed, row.bound, row.margin, row.runs, row.note) for row in rows]
+    lines = _columns([_GATE_HEAD, *cells], figures=_GATE_FIGURES) if rows else []
     yield from lines[:1]
     for row, line in zip(rows, lines[1:], strict=bool(rows)):
         # The first word that is the verdict after the id, so that a gate of the name PASS stays plain.

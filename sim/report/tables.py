@@ -13,11 +13,16 @@ from typing import Final
 from sim.evidence.schema import Record
 from sim.measure.slowest import SlowRequest
 from sim.report.advice import explain_command
+from sim.report.headroom import Headroom
 from sim.report.headroom import with_unit as load_text
 from sim.report.report import Report
 from sim.report.result import Gate, Observation, Result
 from sim.report.story import SPOILT
 from sim.report.text import DASH, listing, ms_text, plural, rounded, seconds_text, with_unit
+from tollgate.core.units import NS_PER_MS
+
+CLASSES_MAX: Final = 8
+"""Classes with a column of their own: a wider table is read by nobody."""
 
 ROWS_MAX: Final = 20
 """Rows a table has at most (contract on records): more are a data set, not a table."""
@@ -65,7 +70,7 @@ class Table:
         head: Heading of each column.
         rows: Cells of each row.
         names: How many columns, from the left, hold names; the rest hold figures.
-        left_out: Rows that did not fit.
+        left_out: Rows or classes that did not fit.
     """
 
     head: tuple[str, ...]
@@ -129,7 +134,7 @@ def headroom(report: Report) -> list[HeadroomRow]:
             limit=row.limit,
             bound=load_text(row.bound, row),
             offered=rounded(row.offered),
-            peak=DASH if row.peak is None else f"{rounded(row.peak)} ({row.peak_phase})",
+            peak=_peak(row),
             use=f"{rounded(100 * row.use, 0)} %",
             binds_first=row is report.binding,
         )
@@ -138,23 +143,23 @@ def headroom(report: Report) -> list[HeadroomRow]:
 
 
 def counts(result: Result) -> Table:
-    """Return counts and ratios for the whole run and each class."""
+    """Return counts and ratios, a column for the whole run and each class."""
     return _by_class(result, [(metric, metric) for metric in _COUNTS])
 
 
 def times(result: Result) -> Table:
-    """Return waits and sojourn times for the whole run and each class."""
+    """Return waits and sojourn times, a column for the whole run and each class."""
     return _by_class(result, _TIMES)
 
 
-def refusals(result: Result) -> Table:
+def refusals(report: Report) -> Table:
     """Return refused requests by reason and class, a column for each phase."""
-    phases, classes = result.names("phase"), result.names("class")
+    result, phases = report.result, report.phase_names
     metrics = (row["metric"] for row in result.record["observations"] if row["metric"].startswith("shed."))
     rows = [
         (metric.removeprefix("shed."), cls, *(_count(result, metric, cls, phase) for phase in phases), _text(whole))
         for metric in dict.fromkeys(metrics)
-        for cls in classes
+        for cls in result.names("class")
         if (whole := result.observed(metric, **{"class": cls})) is not None
     ]
     return _cut(Table(("reason", "class", *phases, "all phases"), tuple(rows), names=2))
@@ -179,6 +184,13 @@ def digests(record: Record) -> list[tuple[str, str]]:
         found[f"arrivals, seed {run['seed']}"] = run["arrivals_sha256"]
         found[f"outcomes, seed {run['seed']}"] = run["outcomes_sha256"]
     return [(name, value) for name, value in found.items() if value]
+
+
+def _peak(row: Headroom) -> str:
+    if row.peak is None or row.peak_bound is None:
+        return DASH
+    allowed = "" if row.peak_bound == row.bound else f" of {rounded(row.peak_bound)} with burst"
+    return f"{rounded(row.peak)}{allowed} ({row.peak_phase})"
 
 
 def _gate(gate: Gate) -> GateRow:
@@ -206,13 +218,17 @@ def _gate(gate: Gate) -> GateRow:
     )
 
 
-def _by_class(result: Result, columns: Sequence[tuple[str, str]]) -> Table:
-    """Return a row for the whole run and one for each class, a column for each metric of which there is a figure."""
-    shown = [(metric, heading) for metric, heading in columns if result.observed(metric) or result.by(metric, "class")]
-    scopes: list[tuple[str, dict[str, str]]] = [("whole run", {})]
-    scopes += [(f"class {cls}", {"class": cls}) for cls in result.names("class")]
-    rows = [(name, *(_text(result.observed(metric, **labels)) for metric, _ in shown)) for name, labels in scopes]
-    return _cut(Table(("of", *(heading for _, heading in shown)), tuple(rows), names=1))
+def _by_class(result: Result, metrics: Sequence[tuple[str, str]]) -> Table:
+    """Return a row for each metric of which there is a figure, a column for the whole run and each class."""
+    classes = result.names("class")
+    scopes: list[dict[str, str]] = [{}, *({"class": cls} for cls in classes[:CLASSES_MAX])]
+    rows = [
+        (heading, *(_text(result.observed(metric, **labels)) for labels in scopes))
+        for metric, heading in metrics
+        if any(result.observed(metric, **labels) for labels in scopes)
+    ]
+    head = ("", "whole run", *(f"class {cls}" for cls in classes[:CLASSES_MAX]))
+    return Table(head, tuple(rows), names=1, left_out=max(0, len(classes) - CLASSES_MAX))
 
 
 def _cut(table: Table) -> Table:
@@ -230,6 +246,11 @@ def _count(result: Result, metric: str, cls: str, phase: str) -> str:
     return "0" if row is None else _text(row)
 
 
+def _whole_ms(ns: int) -> int:
+    """Return a time without its part below a millisecond; the request's own story has it exactly."""
+    return ns - ns % NS_PER_MS
+
+
 def _worst(row: SlowRequest, command: str) -> WorstRow:
     attempts = row["attempts"]
     holds = dict.fromkeys(attempt["hold_text"] for attempt in attempts if attempt["hold"] is not None)
@@ -237,9 +258,9 @@ def _worst(row: SlowRequest, command: str) -> WorstRow:
     return WorstRow(
         ordinal=row["ordinal"],
         who=f"{row['principal']} on {row['provider']}, phase {row['phase']}",
-        arrived=seconds_text(row["intended_ns"]),
-        took=ms_text(row["sojourn_ns"]),
-        waited=ms_text(row["wait_ns"]),
+        arrived=seconds_text(_whole_ms(row["intended_ns"])),
+        took=ms_text(_whole_ms(row["sojourn_ns"])),
+        waited=ms_text(_whole_ms(row["wait_ns"])),
         outcome=f"{outcome} ({plural(len(attempts), 'attempt')})",
         held_by=listing(holds) or "nothing held it",
         command=command,

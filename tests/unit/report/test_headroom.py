@@ -49,8 +49,21 @@ def test_the_busiest_phase_scales_the_load_by_its_rate(rows_of):
     )
     minute = rows["workspace", "requests_per_minute"]
     assert (minute.offered, minute.peak, minute.peak_phase) == (600, 1200, "spike")
+    # A bucket of a minute's worth: over 20 s it carries 1000 requests and a third of 1000, so 4000 a minute.
+    assert (minute.peak_bound, minute.use) == (4000, Fraction(3, 5))
     calls = rows["workspace", "concurrency"]
     assert (calls.offered, calls.peak, calls.use) == (2, 4, Fraction(4, 3))
+
+
+def test_a_smaller_burst_leaves_less_room_in_a_spike(rows_of):
+    observations = [
+        observation("attempts", n, **labels) for n, labels in ((60, {}), (10, {"phase": "a"}), (50, {"phase": "b"}))
+    ]
+    profile = {"workspace": {"requests_per_minute": 60, "requests_burst": 5}}
+    row = rows_of(observations, profile, {"a": 50 * S, "b": 10 * S})["workspace", "requests_per_minute"]
+    # 10 s carry 10 requests and the burst of 5, which is 90 a minute; 50 came, which is 300 a minute.
+    assert (row.offered, row.peak, row.peak_bound, row.use) == (60, 300, 90, Fraction(10, 3))
+    assert row.needed == 270  # 45 in those 10 s, and the burst of 5
 
 
 def test_a_queue_never_binds_first_however_full(rows_of):

@@ -39,9 +39,16 @@ def test_a_level_is_averaged_over_the_true_length_of_a_cell():
 
 
 def test_merged_cells_keep_counts():
+    cells = Cells.over(view(end_ns=3 * S), 2)
+    assert cells.edges_ns() == [0, 2 * S, 3 * S]
+    assert cells.per_second([10, 20, 5]) == [15.0, 5.0]
+
+
+def test_a_stump_at_the_end_joins_the_cell_before_it():
+    # A quarter of a cell would turn a few events into a rate that never was.
     cells = Cells.over(view(), 2)
-    assert cells.edges_ns() == [0, 2 * S, 2 * S + S // 2]
-    assert cells.per_second([10, 20, 5]) == [15.0, 10.0]
+    assert cells.edges_ns() == [0, 2 * S + S // 2]
+    assert cells.per_second([10, 20, 5]) == [14.0]
 
 
 def test_the_end_of_a_phase_is_not_in_it():

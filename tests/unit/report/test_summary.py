@@ -21,7 +21,7 @@ def test_a_summary_says_what_the_page_says(failing):
     text = " ".join(summary.render(failing, page="out/report.html").split())
     for said in (
         "First breach (quiet-admitted)",
-        "quiet-admitted FAIL 0.941111 >= 0.95 -0.008889 admission.ratio class quiet 1",
+        "quiet-admitted FAIL 0.941111 >= 0.95 -0.008889 1",
         "implied by the configuration, not counted",
         "Binds first: max_principal_share of principal noisy",
         "queue-timeout noisy 0 73 7 80",
