@@ -10,6 +10,7 @@ from tollgate.decision.evidence import AdmissionEvidence, Check, Hold
 from tollgate.decision.limits import AdmissionLimits
 from tollgate.decision.pools import Ticket
 from tollgate.decision.profile import AdmissionProfile, Scheduling
+from tollgate.decision.registry import AdmissionRegistry, InvalidDefinition, ProfileChange, RegistryFull
 from tollgate.decision.request import Estimate, Request
 
 __all__ = [
@@ -17,12 +18,16 @@ __all__ = [
     "AdmissionEvidence",
     "AdmissionLimits",
     "AdmissionProfile",
+    "AdmissionRegistry",
     "BreakerEvent",
     "Check",
     "Decision",
     "Estimate",
     "Hold",
+    "InvalidDefinition",
     "Permit",
+    "ProfileChange",
+    "RegistryFull",
     "Request",
     "Scheduling",
     "Ticket",

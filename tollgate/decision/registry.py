@@ -131,7 +131,7 @@ class RegistryFull(ConfigError):  # noqa: N818 - named for what is so
         super().__init__(
             "workspaces",
             max_workspaces + 1,
-            f"{max_workspaces} at once; one leaves when it is idle and its buckets are full, breakers closed, pauses over",
+            f"{max_workspaces} at once; one makes room while idle with full buckets, closed breakers and no pause",
         )
 
 
@@ -168,8 +168,10 @@ class _Workspace:
             self.evicted = weakref.ref(self.controller)
             self.controller = None
 
-    def adopt(self, workspace_id: str, profile: AdmissionProfile, now_ns: int, max_versions: int) -> ProfileChange | None:
-        """Make a profile that passed :meth:`check` the current one; returns the record if another was before."""
+    def adopt(
+        self, workspace_id: str, profile: AdmissionProfile, now_ns: int, max_versions: int
+    ) -> ProfileChange | None:
+        """Make a profile that passed :meth:`check` the current one; returns the audit record, None if it was already."""
         version, digest = profile.profile_version, profile.digest
         is_known = self.versions.pop(version, None) is not None
         self.versions[version] = digest  # at the end: the one registered last is the last to be forgotten
@@ -221,7 +223,8 @@ class AdmissionRegistry:
         Args:
             max_workspaces: Workspaces with a controller at once, at least 1.
             max_principals: Principals that one profile may name, at least 1.
-            max_versions: Versions remembered for a workspace, at least 1; beyond it the one registered longest ago goes.
+            max_versions: Versions remembered for a workspace, at least 1; beyond it the one registered longest ago
+                goes.
             max_history: Audit records kept for a workspace, at least 1; beyond it the oldest goes.
             max_retired: Workspaces whose versions and history are kept after they were evicted, at least 0; beyond it
                 the one evicted longest ago goes, unless somebody still holds its controller.
