@@ -171,7 +171,7 @@ class _Workspace:
     def adopt(
         self, workspace_id: str, profile: AdmissionProfile, now_ns: int, max_versions: int
     ) -> ProfileChange | None:
-        """Make a profile that passed :meth:`check` the current one; returns the audit record, None if it was already."""
+        """Make a profile that passed :meth:`check` the current one; returns the record, None if it already was."""
         version, digest = profile.profile_version, profile.digest
         is_known = self.versions.pop(version, None) is not None
         self.versions[version] = digest  # at the end: the one registered last is the last to be forgotten
