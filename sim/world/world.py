@@ -24,6 +24,9 @@ from tollgate.decision import Decision, Estimate, Hold, Permit, Ticket
 ESTIMATES_KEPT: Final = 4096
 """Distinct token figures whose estimate is kept; one object a figure, as a gateway would cache it."""
 
+ARRIVALS_A_LOOK: Final = 256
+"""Arrivals between two looks at whether the trace's block is full; a block may so be larger by what they write."""
+
 _RELEASE, _ARRIVAL = int(Order.RELEASE), int(Order.ARRIVAL)
 _ACTIVE, _QUEUE = int(LevelKind.ACTIVE), int(LevelKind.QUEUE)
 _COMPLETED, _FAILED, _SHED, _LEFT, _ABORTED = (int(outcome) for outcome in AttemptOutcome)
@@ -119,11 +122,7 @@ class World:
             WORKSPACE,
             self._providers[provider],
             self._estimates.get(tokens) or self._estimate(tokens),
-            ordinal,
-            stream,
-            principal,
-            provider,
-            self._phase,
+            (ordinal, stream, principal, provider, self._phase),
             at_ns,
             service_ns,
             fails,
@@ -139,7 +138,8 @@ class World:
             call.patience_ns = call.deadline_ns = at_ns + timeout_ns
             self._give_up_at(call, at_ns + timeout_ns, self._lose_patience)
         self._ask(call, at_ns)
-        self._trace.flush_if_full()
+        if not ordinal % ARRIVALS_A_LOOK:
+            self._trace.flush_if_full()
         self._next_arrival()
 
     def _estimate(self, tokens: int) -> Estimate:
@@ -332,12 +332,8 @@ class World:
     ) -> None:
         self._trace.attempts.extend(
             (
-                call.ordinal,
+                *call.who,
                 call.attempts,
-                call.stream,
-                call.principal_index,
-                call.provider_index,
-                call.phase,
                 call.requested_ns,
                 decided_ns,
                 now_ns,
@@ -352,11 +348,7 @@ class World:
     def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
         self._trace.requests.extend(
             (
-                call.ordinal,
-                call.stream,
-                call.principal_index,
-                call.provider_index,
-                call.phase,
+                *call.who,
                 call.intended_ns,
                 now_ns,
                 outcome,

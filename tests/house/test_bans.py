@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PURE = ["tollgate/core/x.py", "tollgate/decision/x.py", "tollgate/admission/x.py", "tollgate/tenancy/x.py"]
-PURE += ["tollgate/control/x.py", "tollgate/stores/memory.py", "sim/kernel/x.py", "sim/world/x.py", "sim/run.py"]
+PURE += ["tollgate/control/x.py", "tollgate/stores/memory.py", "sim/kernel/x.py", "sim/world/x.py", "sim/experiment.py"]
 PURE += ["sim/manifest/x.py", "sim/evidence/x.py", "sim/workload/traces/x.py", "sim/measure/x.py", "sim/seeds.py"]
 WITH_EFFECTS = ["tollgate/drivers/aio.py", "tollgate/stores/sql/x.py", "tollgate/server/x.py"]
 WITH_EFFECTS += ["sim/cli/x.py", "sim/host.py"]

@@ -27,9 +27,9 @@ BREACHES: dict[str, list[dict[str, str]]] = {
         {"tollgate.stores.memory": "tollgate.stores.sql.ledger"},
     ],
     "library-is-light": [{"tollgate.core.bucket": "numpy"}, {"tollgate.drivers.aio": "simpy"}],
-    "one-kernel": [{"sim.world.providers": "simpy"}, {"sim.run": "simpy.events"}],
+    "one-kernel": [{"sim.world.providers": "simpy"}, {"sim.experiment": "simpy.events"}],
     "verdicts-from-records": [
-        {"sim.gates.evaluate": "sim.run"},
+        {"sim.gates.evaluate": "sim.experiment"},
         {"sim.report.page": "sim.evidence.record", "sim.evidence.record": "sim.world.providers"},
     ],
     "meet-in-trace": [{"sim.measure.waits": "sim.world.providers"}, {"sim.trace": "sim.measure.waits"}],
@@ -42,7 +42,7 @@ CLEAN = {
     "tollgate.drivers.aio": "tollgate.decision.limits",
     "sim.kernel.clock": "simpy",
     "sim.world.providers": "sim.kernel.clock",
-    "sim.run": "sim.world.providers",
+    "sim.experiment": "sim.world.providers",
     "sim.gates.evaluate": "sim.evidence.record",
 }
 

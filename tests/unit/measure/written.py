@@ -156,11 +156,11 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
             written.attempts.append(
                 [
                     ordinal,
-                    number,
                     0,
                     ask.principal,
                     ask.provider,
                     phase,
+                    number,
                     attempt.requested,
                     attempt.decided,
                     attempt.ended,
