@@ -81,7 +81,7 @@ class World:
         self._on_end_of_service = (self._end_service,)
         self._on_retry = (self._ask_again,)
         self._on_wake = (self._wake,)
-        self._next_arrival()
+        self._next_arrival(0)
 
     @property
     def unsettled(self) -> int:
@@ -101,12 +101,12 @@ class World:
 
     # Arrivals
 
-    def _next_arrival(self) -> None:
+    def _next_arrival(self, now_ns: int) -> None:
         """Schedule the next arrival, if there is one."""
         self._row = next(self._rows, None)
         if self._row is not None:
             self._arrival.callbacks = self._on_arrival
-            self._schedule(self._arrival, _ARRIVAL, self._row[0] - self.last_arrival_ns)
+            self._schedule(self._arrival, _ARRIVAL, self._row[0] - now_ns)
 
     def _arrive(self, _event: Event) -> None:
         row = self._row
@@ -140,7 +140,7 @@ class World:
         self._ask(call, at_ns)
         if not ordinal % ARRIVALS_A_LOOK:
             self._trace.flush_if_full()
-        self._next_arrival()
+        self._next_arrival(at_ns)
 
     def _estimate(self, tokens: int) -> Estimate:
         """Return what a request of so many tokens is expected to use: one item, one attempt, nothing to pay."""

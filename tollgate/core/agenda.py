@@ -50,8 +50,13 @@ class Agenda(Generic[T]):
 
     def first_key(self, otherwise: int) -> int:
         """Return the lowest key, or ``otherwise`` when there is none."""
-        item = self.first()
-        return otherwise if item is None else self._entries[0][0]
+        entries = self._entries
+        while entries:
+            key, _, item = entries[0]
+            if self._key(item) == key:
+                return key
+            heappop(entries)
+        return otherwise
 
     def first(self) -> T | None:
         """Return the item with the lowest key and leave it in; None when there is none."""

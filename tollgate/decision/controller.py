@@ -88,6 +88,7 @@ class AdmissionController:
         self._advanced_ns = -1  # up to when everything due has been decided
         self._pools = Pools(workspace, profile, 0)
         self._workspace = self._pools.workspace
+        self._lanes = self._pools.lanes
         self._eligibility = Eligibility(self._workspace, protects_large=profile.scheduling.protect_large_requests)
         self._room = WaitingRoom(self._pools, self._eligibility, profile.scheduling)
         self._budgets = InvocationBudgets()
@@ -166,7 +167,10 @@ class AdmissionController:
         if request.workspace != self.workspace:
             raise CallerError("the request is for another workspace than this controller's")
         now_ns = self._advance(now_ns)
-        lane = self._pools.lane_of(request.principal, request.provider, now_ns)
+        try:
+            lane = self._lanes[request.provider][request.principal]
+        except KeyError:
+            lane = self._pools.new_lane(request.principal, request.provider, now_ns)
         ticket = Ticket(request, lane, now_ns)
         reason = preflight.refusal(request, lane, now_ns)
         if reason is None and lane.has_budgets:
@@ -284,7 +288,7 @@ class AdmissionController:
         self._pools.configure(profile, now_ns)
         self._eligibility.protects_large = profile.scheduling.protect_large_requests
         self._room.follow(profile.scheduling)
-        for lane in self._pools.lanes():
+        for lane in self._pools.all_lanes():
             for ticket in list(lane):
                 reason = preflight.refusal(ticket.request, lane, now_ns)
                 if reason is not None:

@@ -22,16 +22,17 @@ def refusal(request: Request, lane: RequestLane, now_ns: int) -> DenyReason | No
         lane: Where it would wait, under the current limits.
         now_ns: The instant, ns.
     """
+    estimate = request.estimate
+    is_cleared = estimate is lane.cleared  # this very estimate has passed all that depends on the profile
     if request.is_cancelled:
         return DenyReason.CANCELLED
-    if not lane.provider.is_configured:
+    if not is_cleared and not lane.provider.is_configured:
         return DenyReason.UNCONFIGURED_PROVIDER
-    if not lane.principal.is_configured:
+    if not is_cleared and not lane.principal.is_configured:
         return DenyReason.UNCONFIGURED_PRINCIPAL
     if request.deadline_ns is not None and now_ns >= request.deadline_ns:
         return DenyReason.DEADLINE_EXCEEDED
-    estimate = request.estimate
-    if estimate is lane.cleared:
+    if is_cleared:
         return None
     if not estimate.is_valid:
         return DenyReason.INVALID_ESTIMATE
