@@ -1,0 +1,46 @@
+"""Which document a run prints: its record, or the record in the form of the seed."""
+
+from __future__ import annotations
+
+import json
+from typing import Final, Literal
+
+from sim.evidence import Record, encode, export
+from sim.evidence.build import overrides_of
+from sim.evidence.schema import SCHEMA, SEED_MANIFEST_SCHEMAS
+from sim.evidence.seed_form import EXPORT_SCHEMA
+from sim.manifest import Manifest
+from tollgate.core.errors import ConfigError
+
+Form = Literal["capacity-result/v1", "decision-load-result/v1"]
+
+OURS: Final[Form] = SCHEMA
+SEEDS: Final[Form] = EXPORT_SCHEMA
+
+
+def form_of(manifest: Manifest, asked: Form | None) -> Form:
+    """Return the form in which a run of a manifest is printed as JSON.
+
+    Args:
+        manifest: What is to be run, overrides applied.
+        asked: What the user asks for; None for the seed's form wherever it can say what was run.
+
+    Raises:
+        ConfigError: If the form asked for cannot.
+    """
+    if manifest.schema not in SEED_MANIFEST_SCHEMAS:
+        cannot = f"the other form is for {' and '.join(SEED_MANIFEST_SCHEMAS)}, and this is a {manifest.schema}"
+    elif overrides_of(manifest):
+        cannot = f"the other form cannot say that values were replaced: {', '.join(overrides_of(manifest))}"
+    else:
+        return asked or SEEDS
+    if asked == SEEDS:
+        raise ConfigError("--format", asked, f"{OURS}: {cannot}")
+    return OURS
+
+
+def document(record: Record, form: Form) -> str:
+    """Return a record as text: ours byte for byte as ``record.json`` holds it, the seed's indented."""
+    if form == OURS:
+        return encode(record).decode()
+    return json.dumps(export(record), indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,38 @@
+"""``tollgate init``: a manifest to begin with."""
+# ruff: noqa: PLC0415 - a command imports what it needs when it is called, so that help is quick
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from sim.cli import options
+from sim.cli.console import note
+from sim.cli.exits import Exit
+from tollgate.core.errors import ConfigError
+
+STARTER: Final = Path(__file__).with_name("starter.yaml")
+
+
+def init(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The manifest to write; never written over.")] = Path(
+        "manifest.yaml"
+    ),
+    *,
+    quiet: options.Quiet = False,
+) -> int:
+    """Write a commented starter manifest: a service with two kinds of callers, ready to run."""
+    from sim.cli import files
+
+    text = STARTER.read_text(encoding="utf-8")
+    try:
+        with file.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise ConfigError("FILE", str(file), "a file that is not there yet: nothing is written over") from None
+    except OSError as error:
+        raise files.unwritable("FILE", file, error) from None
+    note(f"manifest: {file}; run it with: tollgate run {file}", quiet=quiet)
+    return Exit.PASS

@@ -1,0 +1,44 @@
+"""``tollgate report``: a bundle as one HTML page."""
+# ruff: noqa: PLC0415 - a command imports what it needs when it is called, so that help is quick
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.cli import options
+from sim.cli.console import note
+from sim.cli.exits import Exit
+from tollgate.core.errors import ConfigError
+
+
+def report(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle's folder.", show_default=False)],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE.html", help="The page; - for stdout. By default inside the bundle."),
+    ] = None,
+    manifest: options.Original = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Write the HTML page of a bundle: one file that needs no network, readable on a phone and on paper."""
+    from sim.cli import files, pages
+    from sim.cli.subject import manifest_of
+    from sim.evidence import read_bundle
+    from sim.report.report import Report
+
+    read = read_bundle(bundle)
+    try:
+        loaded = manifest_of(read, original=manifest)
+    except ConfigError as error:
+        note(f"no headroom on the page, for the manifest cannot be read: {error}", quiet=quiet)
+        loaded = None
+    page = out or bundle / pages.NAME
+    at = manifest or bundle / read.manifest_name
+    pages.write("--out", page, Report.of(read, loaded, path=str(bundle), manifest_path=str(at)))
+    if page != files.STDOUT:
+        note(f"page: {page}", quiet=quiet)
+    return Exit.PASS

@@ -1,0 +1,111 @@
+"""What a command is about: a manifest changed as asked, or the one that a bundle was made of, as it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, get_args
+
+from sim.evidence import Bundle, Rerun, RerunRequest, RunLike
+from sim.evidence.build import SEED_PATH
+from sim.experiment import Progress, run
+from sim.manifest import Manifest, load, with_overrides
+from sim.manifest.model import Discipline
+from tollgate.core.errors import ConfigError, EvidenceError
+from tollgate.core.units import NS_PER_S
+
+DISCIPLINES: Final[tuple[Discipline, ...]] = get_args(Discipline)
+
+
+def changed(
+    manifest: Manifest, *, sets: Sequence[str] | None = None, seed: int | None = None, window: str | None = None
+) -> Manifest:
+    """Return a manifest with the changes that the command line asks for.
+
+    Args:
+        manifest: As it was loaded.
+        sets: ``PATH=VALUE`` texts.
+        seed: Another seed.
+        window: Where the arrivals are cut off, seconds.
+
+    Raises:
+        ConfigError: If any of them cannot be accepted.
+    """
+    if not sets and seed is None and window is None:
+        return manifest
+    return with_overrides(manifest, [_pair(text) for text in sets or ()], seed=seed, window_s=window)
+
+
+def manifest_of(bundle: Bundle, *, original: Path | None = None) -> Manifest:
+    """Return the manifest of a bundle as it was run: overrides, seed and window applied.
+
+    Args:
+        bundle: A bundle that was read from a folder.
+        original: The manifest where it was; None for the bundle's copy, which finds no trace beside it.
+
+    Raises:
+        ConfigError: If it needs a file that is not there.
+        EvidenceError: If ``original`` is another manifest.
+    """
+    record = bundle.record
+    copies = {kind: (bundle.folder or Path()) / name for kind, name in bundle.names.items()}
+    overrides = dict(record["overrides"])
+    seed_given = overrides.pop(SEED_PATH, None) is not None
+    request = RerunRequest(
+        manifest=original or copies["manifest"],
+        assumptions=copies.get("assumptions"),
+        discipline=record["target"]["discipline"],
+        seed=record["plan"]["seeds"][0] if seed_given else None,
+        window_ns=record["plan"]["window_ns"],
+        overrides=overrides,
+    )
+    manifest = _as_run(request)
+    if manifest.sha256 != record["manifest"]["sha256"]:
+        raise EvidenceError(
+            f"{manifest.path}: got bytes of sha256 {manifest.sha256}; allowed: the manifest of {bundle.folder}, "
+            f"of sha256 {record['manifest']['sha256']}"
+        )
+    return manifest
+
+
+def rerunner(*, assume: Path | None = None, progress: Progress | None = None) -> Rerun:
+    """Return what makes a run again for :func:`sim.evidence.verify`.
+
+    Args:
+        assume: The file of assumptions, for evidence that brings none along.
+        progress: Is told how far it is.
+    """
+
+    def rerun(request: RerunRequest) -> RunLike:
+        return run(_as_run(request, assume), discipline=discipline_named(request.discipline), progress=progress)
+
+    return rerun
+
+
+def discipline_named(name: str) -> Discipline:
+    """Return a discipline by its name in a record.
+
+    Raises:
+        EvidenceError: If this version has none of that name.
+    """
+    for discipline in DISCIPLINES:
+        if name == discipline:
+            return discipline
+    raise EvidenceError(f"target.discipline: got {name!r}; allowed: one of {', '.join(DISCIPLINES)}")
+
+
+def _as_run(request: RerunRequest, assume: Path | None = None) -> Manifest:
+    manifest = load(request.manifest, assume=assume or request.assumptions)
+    if request.overrides or request.seed is not None:
+        manifest = with_overrides(manifest, request.overrides.items(), seed=request.seed)
+    if request.window_ns != manifest.horizon_ns:
+        manifest = with_overrides(manifest, window_s=Fraction(request.window_ns, NS_PER_S))
+    return manifest
+
+
+def _pair(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not (path and equals):
+        raise ConfigError("--set", text, "PATH=VALUE, such as profile.workspace.concurrency=6")
+    return path, value

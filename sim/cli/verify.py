@@ -1,0 +1,56 @@
+"""``tollgate verify``: whether a record still says what was measured."""
+# ruff: noqa: PLC0415 - a command imports what it needs when it is called, so that help is quick
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.cli import options
+from sim.cli.console import emit
+
+
+def verify(
+    evidence: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECORD|BUNDLE",
+            help="A bundle's folder, a record, or an export in the seed's form.",
+            show_default=False,
+        ),
+    ],
+    *,
+    manifest: options.Original = None,
+    assume: options.Assume = None,
+    rerun: Annotated[bool, typer.Option("--rerun", help="Run the manifest again and compare what came out.")] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Check evidence: digests, the manifest's bytes, the verdict, and with --rerun the run itself.
+
+    Exit code 0 if it holds, 4 if it does not. An edited record that was digested again is caught by --rerun only.
+    """
+    from sim.cli import progress
+    from sim.cli.checkout import this_tool
+    from sim.cli.subject import rerunner
+    from sim.evidence import verify as check
+
+    with progress.shown(quiet=quiet or not rerun) as tell:
+        again = rerunner(assume=assume, progress=tell) if rerun else None
+        found = check(evidence, this_tool(), manifest=manifest, rerun=again)
+    if as_json:
+        facts = {
+            "subject": found.subject,
+            "ok": found.ok,
+            "problems": found.problems,
+            "differences": [str(difference) for difference in found.differences],
+            "notes": found.notes,
+            "reran": found.reran,
+        }
+        emit(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    else:
+        emit("".join(f"{line}\n" for line in found.lines()))
+    return found.exit_code
