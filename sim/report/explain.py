@@ -40,8 +40,8 @@ class ExplainStep:
     Attributes:
         at_ns: Instant from the start of the run, nanoseconds.
         what: What happened, as the rest of a sentence about the request: ``arrived``, ``was refused: queue-full``.
-        checks: Limits looked at then, in the order in which they were looked at. A check that fails at a step that is
-            not the last one means that the request waited from here to the next step.
+        checks: Limits looked at then, in the order in which they were looked at. If one of them failed, the time up to
+            the next step is a wait; a refusal on the spot is the next step at the same instant.
     """
 
     at_ns: int
@@ -70,23 +70,26 @@ def render(heading: str, steps: Sequence[ExplainStep]) -> str:
     if not steps:
         raise ValueError("a story needs at least one step, got none")
     lines = [heading, ""]
-    before = steps[0]
-    for step in steps:
+    for before, step, after in zip([steps[0], *steps], steps, [*steps[1:], steps[-1]], strict=False):
         if step.at_ns < before.at_ns:
             raise ValueError(f"steps go forward in time, got {step.what!r} at {step.at_ns} ns after {before.at_ns} ns")
-        gap = f"  (+{ms_text(step.at_ns - before.at_ns)})" if step is not before else ""
+        gap = f"  (+{ms_text(step.at_ns - before.at_ns)})" if step is not steps[0] else ""
         lines.append(f"at {seconds_text(step.at_ns)}{gap}: it {step.what}.")
         lines.extend(f"    {_check_sentence(check)}" for check in step.checks)
-        if step.holding and step is not steps[-1]:
+        if _waited_ns(step, after):
             lines.append(f"    So it waited: {_names(step.holding)} held it.")
-        before = step
     lines += ["", *_closing(steps)]
     return "\n".join(lines) + "\n"
 
 
+def _waited_ns(step: ExplainStep, after: ExplainStep) -> int:
+    """Return how long a request was held from one step to the next, ns; 0 if it was let go or refused on the spot."""
+    return after.at_ns - step.at_ns if step.holding else 0
+
+
 def _check_sentence(check: ExplainCheck) -> str:
     mark = "passes" if check.ok else "HOLDS "
-    return f"{mark}  {check.scope}, {check.limit}: at {check.figure}, allowed {check.bound}"
+    return f"{mark}  {check.scope}, {check.limit}: {check.figure}, allowed {check.bound}"
 
 
 def _names(checks: Sequence[ExplainCheck]) -> str:
@@ -99,9 +102,9 @@ def _closing(steps: Sequence[ExplainStep]) -> list[str]:
     waits: dict[str, int] = {}
     spells = 0
     for step, after in pairwise(steps):
-        if step.holding:
+        if waited_ns := _waited_ns(step, after):
             spells += 1
-            waits[_names(step.holding)] = waits.get(_names(step.holding), 0) + after.at_ns - step.at_ns
+            waits[_names(step.holding)] = waits.get(_names(step.holding), 0) + waited_ns
     lines = [f"From first to last step: {ms_text(total)}."]
     if not waits:
         return [*lines, "No limit made it wait."]

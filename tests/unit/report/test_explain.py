@@ -22,8 +22,8 @@ def test_a_story_names_every_check_the_limit_that_bound_and_each_wait():
     )
     assert story.startswith("request 7\n")
     assert "at 61 s: it arrived." in story
-    assert "HOLDS   workspace, concurrency: at 4 calls, allowed 4 calls" in story
-    assert "passes  principal noisy, concurrency: at 2 calls, allowed 8 calls" in story
+    assert "HOLDS   workspace, concurrency: 4 calls, allowed 4 calls" in story
+    assert "passes  principal noisy, concurrency: 2 calls, allowed 8 calls" in story
     assert "at 61.2 s  (+200 ms): it was looked at again." in story
     # By hand: 200 ms for the workspace, 31 ms for the bucket, 100 ms of service.
     assert "From first to last step: 331 ms." in story
@@ -41,6 +41,21 @@ def test_the_check_that_refused_is_no_wait():
     story = render("request 2", [ExplainStep(5 * MS, "arrived and was refused: queue-full", (FULL,))])
     assert "HOLDS   workspace" in story
     assert "waited" not in story
+
+
+def test_a_refusal_on_the_spot_is_no_wait_though_the_request_comes_again():
+    story = render(
+        "request 4",
+        [
+            ExplainStep(0, "asked for admission", (FULL,)),
+            ExplainStep(0, "was refused, queue-full"),
+            ExplainStep(250 * MS, "asked again, attempt 2", (FREE,)),
+            ExplainStep(250 * MS, "was admitted"),
+        ],
+    )
+    assert "HOLDS   workspace" in story
+    assert "(+250 ms): it asked again" in story
+    assert "No limit made it wait." in story
 
 
 def test_steps_that_go_back_in_time_are_refused():
