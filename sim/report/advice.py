@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sim.report.headroom import Headroom
 from sim.report.report import Report
 from sim.report.text import command
+
+_NO_MATTER_OF_ROOM: Final = ("retry.", "breaker.", "pause.", "cancel.", "failed", "host.")
+"""Metrics that higher limits do not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ def _when_invalid(report: Report) -> Iterator[Step]:
 
 
 def _when_failed(report: Report) -> Iterator[Step]:
+    missed = report.result.counted("FAIL")
+    if any(gate.metric.startswith("retry.") for gate in missed):
+        yield Step(
+            "Retry amplification follows from what clients retry (max_attempts, on_refusal) and how providers fail, "
+            "before it follows from limits: look there first."
+        )
     schema = report.record["manifest"]["schema"]
     sets = [
         word
@@ -62,7 +72,7 @@ def _when_failed(report: Report) -> Iterator[Step]:
         if row.use > 1 and not row.is_buffer and (path := _settable(row, schema)) is not None
         for word in ("--set", f"{path}={row.needed}")
     ]
-    if sets:
+    if sets and any(not gate.metric.startswith(_NO_MATTER_OF_ROOM) for gate in missed):
         yield Step(
             "Give the limits that cannot carry their peak room for it, and see what binds then:",
             command("tollgate", "run", report.manifest_path, *sets),

@@ -15,7 +15,7 @@ from sim.gates.gate import OPERATORS
 from sim.measure.series import SeriesView, series_name
 from sim.measure.slowest import SlowRequest
 from sim.report.result import Gate
-from sim.report.series import phase_at, trailing
+from sim.report.series import phase_at, trailing_ratios
 from sim.report.text import listing, ms_text, rounded, seconds_text
 from tollgate.core.units import NS_PER_MS, NS_PER_S
 
@@ -89,10 +89,9 @@ def _signs(gate: Gate, view: SeriesView) -> Iterator[tuple[int, str]]:
         )
     elif gate.metric.startswith("retry.amplification"):
         width = max(1, WINDOW_NS // view.bin_ns)
-        pairs = zip(trailing([*bins("attempts")], width), trailing([*bins("arrivals")], width), strict=True)
-        for place, (made, came) in enumerate(pairs):
-            if came and not holds(Fraction(made, came), gate.bound):
-                yield place, f"{rounded(Fraction(made, came))} attempts an arrival over ten seconds"
+        for place, ratio in enumerate(trailing_ratios([*bins("attempts")], [*bins("arrivals")], width)):
+            if ratio is not None and not holds(ratio, gate.bound):
+                yield place, f"{rounded(ratio)} attempts an arrival over ten seconds, the last of them"
     elif gate.metric in _LEVELS:
         for place, area in enumerate(bins(_LEVELS[gate.metric])):
             mean = Fraction(area, view.bin_ns)

@@ -15,7 +15,7 @@ from sim.report import panels, style
 from sim.report.result import Observation, Result
 from sim.report.series import by_label
 from sim.report.style import ReportFigure, new_figure, styled
-from sim.report.text import listing, rounded, seconds_text, with_unit
+from sim.report.text import listing, rounded, seconds_text, short, with_unit
 
 PANELS_MAX: Final = 4
 """Classes with a panel of their own; the rest share the last one."""
@@ -38,7 +38,7 @@ def timeline(view: SeriesView, result: Result) -> ReportFigure:
         panels.load(axes[1], view)
         panels.queue(axes[2], view, result)
         panels.amplification(axes[3], view, result)
-        titles = ("Requests per second", "Waiting, time average", "Attempts an arrival, last 10 s")
+        titles = ("Requests per second", "Waiting, time average", "Retry amplification")
         for ax, title in zip(axes[1:], titles, strict=True):
             ax.set_title(title)
             panels.key_above(ax)
@@ -66,7 +66,7 @@ def load(view: SeriesView, result: Result) -> ReportFigure:
         axes = fig.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
         for ax, (title, classes) in zip(axes, groups, strict=True):
             panels.load(ax, view, classes)
-            ax.set_title(title)
+            ax.set_title(short(title))
             ax.set_ylabel("per second")
         panels.key_above(axes[0])
         panels.time_axis(axes[-1], view)

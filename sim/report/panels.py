@@ -20,8 +20,8 @@ from sim.measure.series import SeriesView
 from sim.report import style
 from sim.report.breach import WINDOW_NS
 from sim.report.result import Gate, Result
-from sim.report.series import Cells, by_label, summed, trailing
-from sim.report.text import rounded, with_unit
+from sim.report.series import Cells, by_label, summed, trailing_ratios
+from sim.report.text import rounded, short, with_unit
 from tollgate.core.units import NS_PER_MS, NS_PER_S
 
 CELLS: Final = 150
@@ -72,7 +72,7 @@ def queue(ax: Axes, view: SeriesView, result: Result) -> None:
     if len(providers) > 1:
         for (name, levels), colour, line in zip(providers.items(), style.CYCLE, style.LINE_STYLES, strict=False):
             means = cells.means(levels)
-            ax.stairs(means, edges_s, baseline=None, color=colour, linestyle=line, linewidth=1.1, label=name)
+            ax.stairs(means, edges_s, baseline=None, color=colour, linestyle=line, linewidth=1.1, label=short(name))
     longest = result.exact("queue.length.max")
     if longest is not None:
         label = f"longest, {rounded(longest)}"
@@ -84,15 +84,15 @@ def queue(ax: Axes, view: SeriesView, result: Result) -> None:
 def amplification(ax: Axes, view: SeriesView, result: Result) -> None:
     """Draw attempts an arrival over the last ten seconds, and the bounds of gates on it."""
     width = max(1, WINDOW_NS // view.bin_ns)
-    made, came = (trailing(view.values(metric), width) for metric in ("attempts", "arrivals"))
-    ratios = [attempts / arrivals if arrivals else float("nan") for attempts, arrivals in zip(made, came, strict=True)]
+    ratios = trailing_ratios(view.values("attempts"), view.values("arrivals"), width)
     edges_s = [edge / NS_PER_S for edge in (*range(0, view.end_ns, view.bin_ns), view.end_ns)]
-    ax.stairs(ratios, edges_s, baseline=None, color=style.BLUE, label="attempts an arrival")
-    levels = [1.0, *(ratio for ratio in ratios if ratio == ratio)]  # noqa: PLR0124 - not a number differs from itself
+    known = [float("nan") if ratio is None else float(ratio) for ratio in ratios]
+    ax.stairs(known, edges_s, baseline=None, color=style.BLUE, label="last 10 s")
+    levels = [1.0, *(float(ratio) for ratio in ratios if ratio is not None)]
     for gate in result.gates:
         if gate.metric.startswith("retry.amplification") and not gate.where:
             levels.append(float(gate.bound))
-            label = f"{gate.id} {gate.op} {rounded(gate.bound)}"
+            label = f"{short(gate.id)} {gate.op} {rounded(gate.bound)}"
             ax.axhline(levels[-1], color=style.VERMILLION, linewidth=1.2, linestyle=_DASHED, label=label)
     room = max(0.05, (max(levels) - min(levels)) * 0.08)
     ax.set_ylim(min(levels) - room, max(levels) + room)
@@ -111,11 +111,11 @@ def waits(ax: Axes, curves: dict[str, LogLinearHistogram], gates: Sequence[Gate]
     bounds_ms = [float(gate.bound) for gate in gates]
     longest_ms = max([1.0, *bounds_ms, *(waits_ms[-1] for waits_ms, _ in steps.values())]) * 1.3
     for (name, (waits_ms, shares)), colour, line in zip(steps.items(), style.CYCLE, style.LINE_STYLES, strict=False):
-        ax.step([*waits_ms, longest_ms], [*shares, 1.0], where="post", color=colour, linestyle=line, label=name)
+        ax.step([*waits_ms, longest_ms], [*shares, 1.0], where="post", color=colour, linestyle=line, label=short(name))
     for gate, bound_ms in zip(gates, bounds_ms, strict=True):
         ax.axvline(bound_ms, color=style.INK, linewidth=1, linestyle=_DASHED)
         ax.annotate(
-            f"{gate.id} {gate.op} {rounded(gate.bound)} ms",
+            f"{short(gate.id)} {gate.op} {rounded(gate.bound)} ms",
             (bound_ms, 0),
             xycoords=("data", "axes fraction"),
             xytext=(-2, 3),
@@ -251,7 +251,7 @@ def _share_of_bound(gate: Gate) -> float | None:
 
 def _name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Let the vertical axis be rows with names, the first on top."""
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), [short(name) for name in names])
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
@@ -271,9 +271,9 @@ def _name_phases(ax: Axes, view: SeriesView) -> None:
             continue
         level = next((at for at, free_ns in enumerate(free_from) if band.from_ns >= free_ns), None)
         if level is not None:
-            free_from[level] = band.from_ns + letter_ns * (len(band.label) + 1)
+            free_from[level] = band.from_ns + letter_ns * (len(short(band.label)) + 1)
             ax.annotate(
-                band.label,
+                short(band.label),
                 (band.from_ns / NS_PER_S, 1),
                 xycoords=("data", "axes fraction"),
                 xytext=(1, 2 + 10 * level),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
@@ -31,13 +32,20 @@ def summed(view: SeriesView, metric: str, label: str, values: Sequence[str]) -> 
     return [sum(column) for column in zip(*parts, strict=True)]
 
 
-def trailing(values: Sequence[int], width: int) -> list[int]:
-    """Return at each place the sum of the last ``width`` values up to and including it, shape as ``values``."""
-    sums, running = [], 0
-    for place, value in enumerate(values):
-        running += value - (values[place - width] if place >= width else 0)
-        sums.append(running)
-    return sums
+def trailing_ratios(above: Sequence[int], below: Sequence[int], width: int) -> list[Fraction | None]:
+    """Return at each place the ratio of two sums over the last ``width`` values, shape as ``above``.
+
+    None where fewer than ``width`` values lie behind, unless there are fewer in all, and where the lower sum is zero.
+    """
+    width = min(width, len(above))
+    ratios: list[Fraction | None] = []
+    over = under = 0
+    for place, (upper, lower) in enumerate(zip(above, below, strict=True)):
+        over, under = over + upper, under + lower
+        if place >= width:
+            over, under = over - above[place - width], under - below[place - width]
+        ratios.append(Fraction(over, under) if under and place >= width - 1 else None)
+    return ratios
 
 
 def phase_at(view: SeriesView, at_ns: int) -> str | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from sim.report.result import Gate, Result
 from sim.report.text import listing, plural, with_unit
+from tollgate.core.errors import EvidenceError
 
 MEANINGS: Final[Mapping[str, str]] = {
     "PASS": "Every gate that counts holds for this traffic.",
@@ -46,7 +47,11 @@ def gate_sentence(gate: Gate) -> str:
 
 
 def why(result: Result) -> str:
-    """Return in one sentence why the verdict is what it is."""
+    """Return in one sentence why the verdict is what it is.
+
+    Raises:
+        EvidenceError: If no gate of the record came to its verdict.
+    """
     told = {"PASS": _why_pass, "FAIL": _why_fail, "INCONCLUSIVE": _why_inconclusive, "INVALID": _why_invalid}
     return told[result.verdict](result)
 
@@ -57,20 +62,34 @@ def scope_of_claim(result: Result) -> str:
     return "On 1 seed; nothing is said of others." if runs == 1 else f"Over {runs} seeds."
 
 
+def _deciding(result: Result) -> list[Gate]:
+    """Return the gates that made the verdict, the one with least slack first.
+
+    Raises:
+        EvidenceError: If there is none: whoever wrote this record did not work its verdict out.
+    """
+    gates = result.counted(result.verdict)
+    if not gates:
+        raise EvidenceError(
+            f"record.json: verdict.overall: got {result.verdict}; allowed: what a gate that counts came to"
+        )
+    return gates
+
+
 def _why_pass(result: Result) -> str:
-    held = result.counted("PASS")
+    held = _deciding(result)
     all_hold = "The gate that counts holds" if len(held) == 1 else f"All {len(held)} gates that count hold"
     return f"{all_hold}; nearest to its bound is {held[0].id}: {gate_sentence(held[0])}."
 
 
 def _why_fail(result: Result) -> str:
-    worst, *others = result.counted("FAIL")
+    worst, *others = _deciding(result)
     also = f"; {listing(gate.id for gate in others)} also missed" if others else ""
     return f"{worst.id} does not hold: {gate_sentence(worst)}{also}."
 
 
 def _why_inconclusive(result: Result) -> str:
-    undecided = result.counted("INCONCLUSIVE")
+    undecided = _deciding(result)
     names = listing(gate.id for gate in undecided)
     are, bounds = ("is", "its bound speaks") if len(undecided) == 1 else ("are", "their bounds speak")
     return f"{names} {are} not decided: {bounds} of many runs, and this is one of them."

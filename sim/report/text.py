@@ -16,6 +16,9 @@ from tollgate.core import units
 DASH: Final = "\N{EN DASH}"
 """Stands where there is no figure."""
 
+_NAME_MAX: Final = 36
+"""Letters of a name in a figure: with more, the axis would lose half of its width to them."""
+
 _SUFFIXES: Final = {"ms": " ms", "mib": " MiB", "per_second": "/s"}
 """Units of ``sim.metrics`` worth printing beside a figure; counts and ratios speak for themselves."""
 
@@ -51,6 +54,11 @@ def ms_text(ns: int) -> str:
 def seconds_text(ns: int) -> str:
     """Return nanoseconds as seconds, exact, with the unit."""
     return f"{rounded(Fraction(ns, units.NS_PER_S), 9)} s"
+
+
+def short(name: str) -> str:
+    """Return a name as a figure has room for it; tables have it whole."""
+    return name if len(name) <= _NAME_MAX else f"{name[: _NAME_MAX - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def command(*words: str) -> str:

@@ -4,6 +4,8 @@ import shlex
 
 from sim.report.advice import explain_command, next_steps, verify_command
 
+MISSED = {"quiet_admitted": {"verdict": "FAIL", "observed": "0.900000", "margin": "-0.050000"}}
+
 
 def commands(report):
     return [step.command for step in next_steps(report) if step.command]
@@ -26,7 +28,7 @@ def test_the_seeds_manifests_get_key_paths_of_their_own_spelling(make_record, ma
         "workspace": {"concurrency": 8, "requests_per_minute": 1000},
         "providers": {"second": {"concurrency": 3}},
     }
-    report = make_report(make_record("FAIL", manifest=manifest), profile=profile)
+    report = make_report(make_record("FAIL", manifest=manifest, gate_changes=MISSED), profile=profile)
     words = shlex.split(commands(report)[0])
     assert "workspace.concurrency=12" in words
     assert "workspace.requestsPerMinute=1062" in words  # 5310 attempts in five minutes
@@ -57,3 +59,10 @@ def test_paths_are_quoted(failing, make_report):
     assert explain_command(report, 7) == "tollgate explain 'out/a b' --request 7"
     assert verify_command(report) == "tollgate verify 'out/a b' --rerun"
     assert all("'my file.yaml'" in command for command in commands(report) if command.startswith("tollgate run"))
+
+
+def test_retries_are_no_matter_of_room(make_record, make_report):
+    changes = {"amplification": {"verdict": "FAIL", "observed": "1.425691", "margin": "-0.175691"}}
+    steps = next_steps(make_report(make_record("FAIL", gate_changes=changes)))
+    assert "max_attempts" in steps[0].text
+    assert not any("--set" in (step.command or "") for step in steps)

@@ -42,7 +42,10 @@ def test_a_gate_on_one_phase_looks_at_that_phase_only():
 def test_amplification_breaks_when_ten_seconds_together_exceed_the_bound():
     # Bins of 5 s: 220/200 = 1.1 at 20 s, 270/200 = 1.35 at 25 s.
     said = first_breach([gate("retry.amplification", "<=", "1.25")], VIEW, [])
-    assert said == "First breach (g): 1.35 attempts an arrival over ten seconds between 25 s and 30 s, in phase load."
+    assert said == (
+        "First breach (g): 1.35 attempts an arrival over ten seconds, the last of them "
+        "between 25 s and 30 s, in phase load."
+    )
 
 
 def test_a_level_breaks_where_its_average_does():

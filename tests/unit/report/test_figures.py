@@ -116,3 +116,16 @@ def test_verdicts_are_dark_enough_to_read_on_white():
     # WCAG 2.2, success criterion 1.4.3: contrast of at least 4.5 to 1.
     assert all(1.05 / (luminance(colour) + 0.05) >= 4.5 for colour in VERDICT_COLOURS.values())
     assert len(set(CYCLE)) == len(CYCLE)
+
+
+def test_long_names_leave_room_for_the_figure(make_record, make_report, drawn):
+    long = "n" * 128
+    changes = {name.replace("-", "_"): {"id": f"{long}-{name}"} for name in ("quiet-wait", "amplification", "active")}
+    figures_of = [
+        {"metric": "arrivals", "labels": {key: long}, "value": 5, "unit": "count", "n": 1, "half_width": None}
+        for key in ("class", "principal")
+    ]
+    report = make_report(make_record("PASS", gate_changes=changes, observations=figures_of))
+    for fig in drawn(report).values():
+        text = svg(fig)  # a collapsed layout is a warning, and a warning fails
+        assert long not in text.split(">", 1)[1]

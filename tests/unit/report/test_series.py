@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sim.measure.series import Band, SeriesView
-from sim.report.series import Cells, by_label, phase_at, summed, trailing, whole_runs_tokens
+from sim.report.series import Cells, by_label, phase_at, summed, trailing_ratios, whole_runs_tokens
 
 S = 10**9
 
@@ -26,9 +28,11 @@ def test_members_add_up_and_none_means_the_whole_run():
     assert summed(view(), "queue", "provider", []) == [0, 0, 0]
 
 
-def test_trailing_sums_start_with_what_there_is():
-    assert trailing([1, 2, 3, 4], 2) == [1, 3, 5, 7]
-    assert trailing([5], 10) == [5]
+def test_trailing_ratios_wait_for_a_full_window():
+    # Windows of two: (1 + 2) / (1 + 1), (2 + 6) / (1 + 3).
+    assert trailing_ratios([1, 2, 6], [1, 1, 3], 2) == [None, Fraction(3, 2), 2]
+    assert trailing_ratios([3], [2], 10) == [Fraction(3, 2)]
+    assert trailing_ratios([1, 1], [0, 0], 1) == [None, None]
 
 
 def test_a_level_is_averaged_over_the_true_length_of_a_cell():

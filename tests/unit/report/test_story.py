@@ -6,6 +6,7 @@ from sim.gates.evaluation import Basis
 from sim.gates.verdict import Verdict
 from sim.report.result import Result
 from sim.report.story import MEANINGS, SPOILT, scope_of_claim, why
+from tollgate.core.errors import EvidenceError
 
 
 def test_every_verdict_has_a_meaning_and_there_is_no_other():
@@ -81,3 +82,9 @@ def test_a_gate_without_an_observation_is_named(make_record):
 
 def test_one_seed_speaks_for_itself_only(passing):
     assert scope_of_claim(passing.result) == "On 1 seed; nothing is said of others."
+
+
+@pytest.mark.parametrize("verdict", ["FAIL", "INCONCLUSIVE"])
+def test_a_verdict_that_no_gate_came_to_is_refused(make_record, verdict):
+    with pytest.raises(EvidenceError, match=f"verdict.overall: got {verdict}"):
+        why(Result(make_record(verdict)))
