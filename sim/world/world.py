@@ -330,9 +330,10 @@ class World:
     def _write_attempt(
         self, call: Call, ticket: Ticket, decided_ns: int, now_ns: int, outcome: int, reason: int, eligible_ns: int
     ) -> None:
-        self._trace.attempts.extend(
+        rows = self._trace.attempts
+        rows.extend(call.who)
+        rows.extend(
             (
-                *call.who,
                 call.attempts,
                 call.requested_ns,
                 decided_ns,
@@ -346,9 +347,10 @@ class World:
         )
 
     def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
-        self._trace.requests.extend(
+        rows = self._trace.requests
+        rows.extend(call.who)
+        rows.extend(
             (
-                *call.who,
                 call.intended_ns,
                 now_ns,
                 outcome,

@@ -144,6 +144,9 @@ class WaitingRoom:
             return True
         if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
             self._eligibility.claim(ticket)
+        if hold is Hold.PROVIDER_PAUSED or hold is Hold.BREAKER_OPEN:
+            self._is_open(lane.provider, now_ns)  # notes when that ends
+            return False
         if hold in _EMPTY_OF_REQUESTS:
             return self._rest_for_request(lane, _EMPTY_OF_REQUESTS[hold], now_ns)
         if hold in _BY_TOKENS:
