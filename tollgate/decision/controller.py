@@ -270,8 +270,7 @@ class AdmissionController:
         if self._is_due or now_ns > self._advanced_ns:
             self._advance(now_ns)
         decisions = self._decisions
-        if decisions:
-            self._decisions = []
+        self._decisions = []
         return decisions
 
     def set_profile(self, profile: AdmissionProfile, now_ns: int) -> None:
