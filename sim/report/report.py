@@ -110,11 +110,13 @@ class Report:
     @property
     def reproduce(self) -> str:
         """The command that makes the same run again."""
-        words = ["tollgate", "run", self.manifest_path, "--seed", self.result.seed]
-        words += ["--discipline", self.record["target"]["discipline"]]
+        overrides = dict(self.record["overrides"])
+        words = ["tollgate", "run", self.manifest_path, "--discipline", self.record["target"]["discipline"]]
+        # The manifest's own seed stays unsaid: a seed that is given is an override, and makes another record.
+        if (seed := overrides.pop(SEED_PATH, None)) is not None:
+            words += ["--seed", seed]
         if self.window_ns is not None:
             words += ["--window", rounded(Fraction(self.window_ns, NS_PER_S), 9)]
-        for path, value in self.record["overrides"].items():
-            if path != SEED_PATH:  # --seed has said it
-                words += ["--set", f"{path}={value}"]
+        for path, value in overrides.items():
+            words += ["--set", f"{path}={value}"]
         return command(*words)
