@@ -108,4 +108,6 @@ def _usage(error: Exception) -> str:
 def _line(error: Exception) -> str:
     if isinstance(error, (ConfigError, EvidenceError)):
         return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'tollgate'}: {error.strerror or error}"
     return f"tollgate: unexpected {type(error).__name__}: {error}; {DEBUG} shows where; please report it"

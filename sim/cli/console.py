@@ -8,7 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import Final, TextIO
+
+STDOUT: Final = Path("-")
+"""The name of a file that means stdout."""
 
 WIDTH: Final = 100
 """Columns of text that goes to a file or a pipe."""
@@ -40,7 +44,9 @@ def width(stream: TextIO) -> int:
     return shutil.get_terminal_size((WIDTH, 0)).columns if stream.isatty() else WIDTH
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # closed by whoever started us: nobody listens
+        return
     try:
         try:
             stream.write(text)

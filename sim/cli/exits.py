@@ -36,10 +36,8 @@ def of_verdict(overall: str) -> Exit:
     return _VERDICTS[overall]
 
 
-def of_error(error: BaseException) -> Exit:
-    """Return the exit code of an error; what is neither bad input nor bad evidence is our own fault."""
-    if isinstance(error, KeyboardInterrupt):
-        return Exit.INTERRUPTED
-    if isinstance(error, ConfigError):
+def of_error(error: Exception) -> Exit:
+    """Return the exit code of an error; what is neither bad input, nor the disk, nor bad evidence is our own fault."""
+    if isinstance(error, (ConfigError, OSError)):
         return Exit.USAGE
     return Exit.EVIDENCE if isinstance(error, EvidenceError) else Exit.UNEXPECTED

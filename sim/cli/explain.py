@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sim.cli import options
-from sim.cli.console import emit
+from sim.cli.console import emit, note
 from sim.cli.exits import Exit
 
 
@@ -35,12 +35,15 @@ def explain(
     """
     from sim.cli.subject import changed, discipline_named, manifest_of
     from sim.evidence import read_bundle
+    from sim.evidence.source import installation_root, source_sha256
     from sim.explain import explain as tell
     from sim.manifest import load
     from sim.report.explain import render
 
     if subject.is_dir():
         bundle = read_bundle(subject)
+        if bundle.record["code"]["source_sha256"] != source_sha256(installation_root()):
+            note(f"{subject} was made by other code: the story is of what this code does")
         loaded = manifest_of(bundle, original=manifest)
         decides = discipline or discipline_named(bundle.record["target"]["discipline"])
     else:

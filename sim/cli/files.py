@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
+from sim.cli.console import STDOUT, emit
 from sim.textformats import TextOut
 from tollgate.core.errors import ConfigError
-
-STDOUT: Final = Path("-")
 
 
 def folder(option: str, path: Path) -> None:
@@ -34,6 +31,14 @@ def folder(option: str, path: Path) -> None:
         raise ConfigError(option, str(path), "a folder that can be written to; permission denied")
 
 
+class _Stdout:
+    """Stdout as a text to be written, which a reader may close."""
+
+    def write(self, text: str, /) -> None:
+        """Take text."""
+        emit(text)
+
+
 @contextmanager
 def text(option: str, path: Path | None) -> Iterator[TextOut | None]:
     """Open a text file that is to be written, or stdout for ``-``.
@@ -51,7 +56,7 @@ def text(option: str, path: Path | None) -> Iterator[TextOut | None]:
     if path is None:
         yield None
     elif path == STDOUT:
-        yield sys.stdout
+        yield _Stdout()
     else:
         try:
             stream = path.open("w", encoding="utf-8", newline="\n")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sim.cli import options
-from sim.cli.console import note
+from sim.cli.console import STDOUT, note
 from sim.cli.exits import Exit
 from tollgate.core.errors import ConfigError
 
@@ -25,7 +25,7 @@ def report(
     quiet: options.Quiet = False,
 ) -> int:
     """Write the HTML page of a bundle: one file that needs no network, readable on a phone and on paper."""
-    from sim.cli import files, pages
+    from sim.cli import pages
     from sim.cli.subject import manifest_of
     from sim.evidence import read_bundle
     from sim.report.report import Report
@@ -39,6 +39,6 @@ def report(
     page = out or bundle / pages.NAME
     at = manifest or bundle / read.manifest_name
     pages.write("--out", page, Report.of(read, loaded, path=str(bundle), manifest_path=str(at)))
-    if page != files.STDOUT:
+    if page != STDOUT:
         note(f"page: {page}", quiet=quiet)
     return Exit.PASS

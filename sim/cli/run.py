@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from sim.cli import options
-from sim.cli.console import emit, note
+from sim.cli.console import STDOUT, emit, note
 from sim.cli.exits import of_verdict
 from tollgate.core.errors import ConfigError
 
@@ -51,6 +51,7 @@ def run(
     exit code is the verdict's: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 4 INVALID.
     """
     from sim.cli import files, forms, pages, progress
+    from sim.cli.arrivals import list_arrivals
     from sim.cli.checkout import this_tool
     from sim.cli.subject import changed
     from sim.evidence import check_drift, pack, write_bundle
@@ -59,7 +60,7 @@ def run(
     from sim.report.report import Report
 
     wants_json = as_json or form is not None
-    _check_outputs(arrivals, outcomes, wants_json=wants_json)
+    _check_outputs(manifest, {"--arrivals": arrivals, "--outcomes": outcomes}, wants_json=wants_json)
     loaded = changed(load(manifest, assume=assume), sets=sets, seed=seed, window=window)
     chosen = forms.form_of(loaded, form) if wants_json else None
     drifted = check_drift(loaded, RETAINED, allow=allow_drift)
@@ -69,6 +70,8 @@ def run(
         files.text("--outcomes", outcomes) as outcomes_out,
         progress.shown(quiet=quiet) as tell,
     ):
+        if loaded.lacks and arrivals_out is not None:
+            list_arrivals(loaded, arrivals_out)  # it cannot be run, and its arrivals can be told all the same
         try:
             done = run_once(
                 loaded, discipline=discipline, arrivals_out=arrivals_out, outcomes_out=outcomes_out, progress=tell
@@ -85,7 +88,7 @@ def run(
     if page_path is not None:
         pages.write("--page", page_path, report)
     if chosen is None:
-        stream = sys.stderr if files.STDOUT in {arrivals, outcomes} else sys.stdout
+        stream = sys.stderr if STDOUT in {arrivals, outcomes} else sys.stdout
         emit(pages.summary(report, stream, page=page_path), stream)
     else:
         emit(forms.document(bundle.record, chosen))
@@ -93,14 +96,16 @@ def run(
     return of_verdict(bundle.record["verdict"]["overall"])
 
 
-def _check_outputs(arrivals: Path | None, outcomes: Path | None, *, wants_json: bool) -> None:
-    """Refuse outputs that would run into each other.
+def _check_outputs(manifest: Path, texts: dict[str, Path | None], *, wants_json: bool) -> None:
+    """Refuse outputs that would run into each other or into the manifest.
 
     Raises:
         ConfigError: Naming the option.
     """
-    if arrivals is not None and arrivals == outcomes:
-        raise ConfigError("--outcomes", str(outcomes), "another file than that of --arrivals")
-    for option, path in (("--arrivals", arrivals), ("--outcomes", outcomes)):
-        if str(path) == "-" and wants_json:
-            raise ConfigError(option, "-", "a file: stdout holds the JSON document")
+    taken = {manifest.resolve(): "the manifest"} | ({STDOUT.resolve(): "the JSON document"} if wants_json else {})
+    for option, path in texts.items():
+        if path is None:
+            continue
+        holder = taken.setdefault(path.resolve(), option)
+        if holder != option:
+            raise ConfigError(option, str(path), f"a file of its own: this one is for {holder}")

@@ -96,7 +96,13 @@ def discipline_named(name: str) -> Discipline:
 
 
 def _as_run(request: RerunRequest, assume: Path | None = None) -> Manifest:
-    manifest = load(request.manifest, assume=assume or request.assumptions)
+    try:
+        manifest = load(request.manifest, assume=assume or request.assumptions)
+    except ConfigError as error:
+        if not error.path.endswith(".file"):
+            raise
+        hint = "a bundle holds no trace: name the manifest that lies beside it with --manifest"
+        raise ConfigError(error.path, error.got, error.allowed, file=error.file, hint=hint) from None
     if request.overrides or request.seed is not None:
         manifest = with_overrides(manifest, request.overrides.items(), seed=request.seed)
     if request.window_ns != manifest.horizon_ns:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sim.cli import options
-from sim.cli.console import emit, note
+from sim.cli.console import STDOUT, emit, note
 from sim.cli.exits import Exit
 from tollgate.core.errors import ConfigError
 
@@ -111,7 +111,7 @@ def to_manifest(
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="FILE", help="The manifest, written over if it is there; - for stdout."),
-    ] = Path("-"),
+    ] = STDOUT,
     quiet: options.Quiet = False,
 ) -> int:
     """Write a manifest that replays every row of a trace at its own time."""
@@ -146,7 +146,7 @@ def to_manifest(
         name=name,
     )
     files.write("--out", out, manifest_of(file, reading, around))
-    if out != files.STDOUT:
+    if out != STDOUT:
         note(f"manifest: {out}; run it with: {command('tollgate', 'run', str(out))}", quiet=quiet)
     return Exit.PASS
 
