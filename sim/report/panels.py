@@ -145,7 +145,12 @@ def bullets(ax: Axes, gates: Sequence[Gate]) -> None:
             at = min(max(place, 0.0), _BULLET_END)
             ax.plot(at, row, marker=kind, markersize=8, color=fill, markeredgecolor=colour, clip_on=False, zorder=3)
         ax.annotate(
-            gate_text(gate), (1.03, row), xycoords=("axes fraction", "data"), va="center", annotation_clip=False
+            gate_text(gate),
+            (1.03, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8.5,
+            annotation_clip=False,
         )
     ax.axvline(1, color=style.INK, linewidth=1.2)
     _name_rows(ax, [gate.id for gate in gates])

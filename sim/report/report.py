@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import cast
+from typing import Final, Protocol, cast
 
-from sim.evidence.build import SEED_PATH
-from sim.evidence.bundle import Bundle
 from sim.evidence.schema import Record
 from sim.manifest.model import Manifest
 from sim.measure.series import SeriesView
@@ -22,7 +20,25 @@ from sim.report.headroom import Headroom, binding, headroom
 from sim.report.result import Result
 from sim.report.series import whole_runs_tokens
 from sim.report.text import command, rounded
+from tollgate.core.canonical import JSON
 from tollgate.core.units import NS_PER_S
+
+_SEED: Final = "seed"
+"""Key of a record's overrides under which a seed given on the command line stands."""
+
+
+class Bundle(Protocol):
+    """What a report takes from a bundle, as ``sim.evidence.Bundle`` has it."""
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+
+    def series(self) -> JSON:
+        """Return the run's series as JSON values, None where it kept none."""
+
+    def slowest(self) -> JSON:
+        """Return the worst requests as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,7 @@ class Report:
         overrides = dict(self.record["overrides"])
         words = ["tollgate", "run", self.manifest_path, "--discipline", self.record["target"]["discipline"]]
         # The manifest's own seed stays unsaid: a seed that is given is an override, and makes another record.
-        if (seed := overrides.pop(SEED_PATH, None)) is not None:
+        if (seed := overrides.pop(_SEED, None)) is not None:
             words += ["--seed", seed]
         if self.window_ns is not None:
             words += ["--window", rounded(Fraction(self.window_ns, NS_PER_S), 9)]

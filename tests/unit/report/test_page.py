@@ -158,7 +158,7 @@ def test_names_from_outside_are_only_text(make_record, make_report, page_of, evi
     assert " ".join(evil.split()) in read.text
 
 
-def test_a_record_of_many_classes_phases_and_gates_stays_small(make_record, make_report):
+def test_a_record_of_many_classes_phases_stays_small(make_record, make_report, page_of):
     figures = [
         {"metric": metric, "labels": labels, "value": 7, "unit": "count", "n": 1, "half_width": None}
         for metric in ("arrivals", "shed", "shed.queue-full", "completed")
@@ -168,7 +168,7 @@ def test_a_record_of_many_classes_phases_and_gates_stays_small(make_record, make
             *({"phase": f"phase-{n}"} for n in range(40)),
         )
     ]
-    html = page.render(make_report(make_record("PASS", observations=figures)))
+    html = page_of(make_report(make_record("PASS", observations=figures)))
     assert len(html.encode()) < page.BYTES_MAX
     assert "292 more are in the record." in html
 
