@@ -18,7 +18,7 @@ from sim.measure.series import SeriesView
 from sim.measure.slowest import SlowRequest
 from sim.report.headroom import Headroom, binding, headroom
 from sim.report.result import Result
-from sim.report.series import whole_runs_tokens
+from sim.report.series import measured_tokens
 from sim.report.text import command, rounded
 from tollgate.core.canonical import JSON
 from tollgate.core.units import NS_PER_S
@@ -103,7 +103,7 @@ class Report:
         """Every limit beside the load offered to it; empty without a profile."""
         if self.profile is None:
             return []
-        tokens = {} if self.series is None else whole_runs_tokens(self.series)
+        tokens = {} if self.series is None else measured_tokens(self.series, self.record["plan"]["warmup_ns"])
         return headroom(self.result, self.profile, self.measured_phases_ns, tokens)
 
     @property

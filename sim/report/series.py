@@ -54,9 +54,13 @@ def phase_at(view: SeriesView, at_ns: int) -> str | None:
     return next((band.label for band in phases if band.from_ns <= at_ns < band.to_ns), None)
 
 
-def whole_runs_tokens(view: SeriesView) -> dict[str, int]:
-    """Return the tokens of admitted attempts over the run by scope (``workspace``, ``provider jev``), where kept."""
-    sums = {labels: sum(values) for labels, values in view.select("tokens").items() if "," not in labels}
+def measured_tokens(view: SeriesView, warmup_ns: int) -> dict[str, int]:
+    """Return the tokens of admitted attempts by scope (``workspace``, ``provider jev``), where they are kept.
+
+    Bins that begin within the warm-up are left out, as the warm-up is in observations.
+    """
+    first = -(-warmup_ns // view.bin_ns)
+    sums = {labels: sum(values[first:]) for labels, values in view.select("tokens").items() if "," not in labels}
     return {labels.replace("=", " ", 1) or "workspace": tokens for labels, tokens in sums.items()}
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sim.measure.series import Band, SeriesView
-from sim.report.series import Cells, by_label, phase_at, summed, trailing_ratios, whole_runs_tokens
+from sim.report.series import Cells, by_label, measured_tokens, phase_at, summed, trailing_ratios
 
 S = 10**9
 
@@ -62,5 +62,6 @@ def test_the_end_of_a_phase_is_not_in_it():
 
 def test_tokens_go_by_the_scope_they_are_drawn_in():
     tokens = {"tokens": [1, 2, 3], "tokens|provider=jev": [1, 1, 1], "tokens|class=x,phase=y": [9, 9, 9]}
-    assert whole_runs_tokens(view(series=tokens)) == {"workspace": 6, "provider jev": 3}
-    assert whole_runs_tokens(view()) == {}
+    assert measured_tokens(view(series=tokens), 0) == {"workspace": 6, "provider jev": 3}
+    assert measured_tokens(view(), 0) == {}
+    assert measured_tokens(view(series=tokens), S) == {"workspace": 5, "provider jev": 2}
