@@ -62,7 +62,13 @@ class TokenBucket:
 
     def __init__(self, *, rate: Rate, burst: int, level: int | Fraction | None = None, now_ns: int = 0) -> None:
         _check_burst(burst)
-        start = Fraction(burst if level is None else level)
+        if level is None:  # the usual case, without a fraction: a controller makes a bucket a principal
+            self.grain = rate.per_ns
+            self.gain = rate.units
+            self.cap = burst * self.grain
+            self.full = now_ns * self.gain
+            return
+        start = Fraction(level)
         if not 0 <= start <= burst:
             raise ConfigError("level", level, f"a number from 0 to the burst of {burst}")
         # A whole number of grains to a unit of the rate and to the starting level as well.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tollgate.core.deny import DenyReason
-from tollgate.decision.limits import AdmissionLimits
+from tollgate.decision.pools import Pool
 from tollgate.decision.request import Estimate
 
 
@@ -35,19 +35,17 @@ class InvocationBudgets:
         """Return the number of invocations that have used anything."""
         return len(self._used)
 
-    def refusal(
-        self, budget_id: str, estimate: Estimate, scopes: tuple[tuple[str, AdmissionLimits], ...]
-    ) -> DenyReason | None:
+    def refusal(self, budget_id: str, estimate: Estimate, pools: tuple[Pool, ...]) -> DenyReason | None:
         """Return why one more attempt would break a budget, or None.
 
         Args:
             budget_id: The invocation.
             estimate: What the attempt would use.
-            scopes: Key and limits of each scope, in the order in which they are checked.
+            pools: Its scopes, in the order in which they are checked.
         """
         used_by_scope = self._used.get(budget_id, {})
-        for key, limits in scopes:
-            used = used_by_scope.get(key) or _Used()
+        for pool in pools:
+            used, limits = used_by_scope.get(pool.key) or _Used(), pool.limits
             if limits.max_attempts is not None and used.attempts + _attempts(estimate) > limits.max_attempts:
                 return DenyReason.ATTEMPTS
             if (
@@ -59,11 +57,11 @@ class InvocationBudgets:
                 return DenyReason.TOKENS
         return None
 
-    def charge(self, budget_id: str, estimate: Estimate, scopes: tuple[tuple[str, AdmissionLimits], ...]) -> None:
+    def charge(self, budget_id: str, estimate: Estimate, pools: tuple[Pool, ...]) -> None:
         """Count one dispatched attempt in every scope."""
         used_by_scope = self._used.setdefault(budget_id, {})
-        for key, _ in scopes:
-            used = used_by_scope.setdefault(key, _Used())
+        for pool in pools:
+            used = used_by_scope.setdefault(pool.key, _Used())
             used.attempts += _attempts(estimate)
             used.cost_micros += estimate.cost_micros or 0
             used.tokens += estimate.tokens or 0

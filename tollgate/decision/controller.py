@@ -173,7 +173,7 @@ class AdmissionController:
             lane = self._pools.new_lane(request.principal, request.provider, now_ns)
         ticket = Ticket(request, lane, now_ns)
         reason = preflight.refusal(request, lane, now_ns)
-        if reason is None and lane.has_budgets:
+        if reason is None and lane.terms.has_budgets:
             reason = self._over_budget(request, lane)
         if reason is not None:
             self._refuse(ticket, lane, reason, now_ns)
@@ -330,7 +330,7 @@ class AdmissionController:
             if ticket is None:
                 raise InvariantViolation("a lane without requests had its turn")
             may_free_others = self._eligibility.may_free_others(lane)
-            reason = self._over_budget(ticket.request, lane) if lane.has_budgets else None
+            reason = self._over_budget(ticket.request, lane) if lane.terms.has_budgets else None
             if reason is not None:
                 self._refuse(ticket, lane, reason, now_ns)
             else:
@@ -348,9 +348,9 @@ class AdmissionController:
 
     def _over_budget(self, request: Request, lane: RequestLane) -> DenyReason | None:
         """Return why one more attempt would break a budget of its invocation, or None."""
-        if lane.has_cost_budget_only and not request.estimate.cost_micros:
+        if lane.terms.has_cost_budget_only and not request.estimate.cost_micros:
             return None  # what costs nothing breaks no cost budget, and needs no account
-        return self._budgets.refusal(request.budget_id, request.estimate, lane.budgets)
+        return self._budgets.refusal(request.budget_id, request.estimate, lane.pools)
 
     def _admit(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Spend what an admission spends, and record it; that nothing holds the request has been checked."""
@@ -376,8 +376,8 @@ class AdmissionController:
             if breaker.generation != generation:
                 transitions = self._publish(provider.name, breaker.drain_transitions())
             state = breaker.state
-        if lane.has_budgets and (estimate.cost_micros or not lane.has_cost_budget_only):
-            self._budgets.charge(request.budget_id, estimate, lane.budgets)
+        if lane.terms.has_budgets and (estimate.cost_micros or not lane.terms.has_cost_budget_only):
+            self._budgets.charge(request.budget_id, estimate, lane.pools)
         decision = Decision(
             ticket,
             permit,

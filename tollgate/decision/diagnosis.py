@@ -15,7 +15,8 @@ from tollgate.core.units import decimal_text, ms_text
 from tollgate.decision.claims import Holder
 from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Check, Hold
 from tollgate.decision.limits import Scope
-from tollgate.decision.pools import UNLIMITED, RequestLane, Ticket, WorkspacePool
+from tollgate.decision.pools import RequestLane, Ticket, WorkspacePool
+from tollgate.decision.terms import UNLIMITED
 
 _CONCURRENCY_HOLDS: dict[Scope, Hold] = {
     "principal": Hold.PRINCIPAL_CONCURRENCY,

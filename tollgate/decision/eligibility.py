@@ -72,10 +72,10 @@ class Eligibility:
             return Hold.BREAKER_OPEN
         short = first_short(lane.request_buckets, 1, now_ns)
         if short >= 0:
-            return lane.request_holds[short]
+            return lane.request_hold(short)
         short = first_short(lane.token_buckets, ticket.tokens, now_ns)
         if short >= 0:
-            return lane.token_holds[short]
+            return lane.token_hold(short)
         if self._claims.by_number and self.kept_for(ticket, now_ns) is not None:
             return Hold.LARGER_REQUEST_FIRST
         return _NONE

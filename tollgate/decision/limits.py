@@ -52,6 +52,8 @@ class AdmissionLimits:
         reserved_concurrency: Permits kept back for this principal (principal).
         weight: Share in the weighted discipline, at least 1 (principal).
         circuit_breaker: When calls stop going out (provider).
+        request_rate: Refill and capacity of the request bucket; None where there is none. Follows from the above.
+        token_rate: Refill and capacity of the token bucket; likewise.
     """
 
     concurrency: int | None = None
@@ -73,6 +75,8 @@ class AdmissionLimits:
     reserved_concurrency: int = 0
     weight: int = 1
     circuit_breaker: BreakerConfig | None = None
+    request_rate: tuple[Rate, int] | None = field(init=False, repr=False, compare=False)
+    token_rate: tuple[Rate, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse values outside their range.
@@ -93,20 +97,13 @@ class AdmissionLimits:
         for burst, rate in (("requests_burst", "requests_per_minute"), ("tokens_burst", "tokens_per_second")):
             if getattr(self, burst) is not None and getattr(self, rate) is None:
                 raise ConfigError(burst, getattr(self, burst), f"absent unless {rate} is set")
-
-    @property
-    def request_rate(self) -> tuple[Rate, int] | None:
-        """Rate and capacity of the request bucket, or None when there is none."""
-        if self.requests_per_minute is None:
-            return None
-        return Rate.per_minute(self.requests_per_minute), self.requests_burst or max(1, floor(self.requests_per_minute))
-
-    @property
-    def token_rate(self) -> tuple[Rate, int] | None:
-        """Rate and capacity of the token bucket, or None when there is none."""
-        if self.tokens_per_second is None:
-            return None
-        return Rate.per_second(self.tokens_per_second), self.tokens_burst or max(1, floor(self.tokens_per_second))
+        requests, tokens = self.requests_per_minute, self.tokens_per_second
+        request_rate = (
+            None if requests is None else (Rate.per_minute(requests), self.requests_burst or _whole(requests))
+        )
+        token_rate = None if tokens is None else (Rate.per_second(tokens), self.tokens_burst or _whole(tokens))
+        object.__setattr__(self, "request_rate", request_rate)
+        object.__setattr__(self, "token_rate", token_rate)
 
     def share_of(self, total: int | None) -> int | None:
         """Return what one principal may hold of ``total`` under ``max_principal_share``.
@@ -151,6 +148,11 @@ class AdmissionLimits:
             for entry in sorted(FIELDS, key=lambda entry: entry.key)
             if (value := getattr(self, entry.name)) != entry.default
         }
+
+
+def _whole(rate: Fraction) -> int:
+    """Return a bucket's default capacity: what the rate gives in its own unit of time, rounded down, at least 1."""
+    return max(1, floor(rate))
 
 
 def _breaker(raw: object, path: str, allowed: str) -> BreakerConfig:  # noqa: ARG001 - every field is read by this signature

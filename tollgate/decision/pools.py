@@ -20,10 +20,8 @@ from tollgate.core.lanes import Lane
 from tollgate.core.units import Rate
 from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Hold
 from tollgate.decision.limits import AdmissionLimits, Scope
-from tollgate.decision.request import Estimate, Request
-
-UNLIMITED: Final = 2**62
-"""A limit that nothing reaches: calls at one a nanosecond, or a wait in nanoseconds, for a century."""
+from tollgate.decision.request import Request
+from tollgate.decision.terms import UNLIMITED, Terms
 
 _turn: Final[Callable[[RequestLane], int]] = attrgetter("queued_turn")
 
@@ -187,16 +185,24 @@ class ProviderPool(Pool):
         ready_reserved: Lanes of principals with a reservation, by turn.
     """
 
-    __slots__ = ("breaker", "name", "paused_until_ns", "ready", "ready_reserved")
+    __slots__ = ("_terms", "breaker", "name", "paused_until_ns", "ready", "ready_reserved")
 
     def __init__(self, name: str, limits: AdmissionLimits, now_ns: int) -> None:
         """Make a provider's pool."""
         self.name = name
         self.breaker: Breaker | None = None
         self.paused_until_ns = 0
+        self._terms: dict[int, Terms] = {}
         self.ready: Agenda[RequestLane] = Agenda(_turn)
         self.ready_reserved: Agenda[RequestLane] = Agenda(_turn)
         super().__init__("provider", name, limits, now_ns)
+
+    def terms_for(self, principal: AdmissionLimits, workspace: AdmissionLimits) -> Terms:
+        """Return the terms of a principal with these limits, worked out once for each limits object."""
+        terms = self._terms.get(id(principal))
+        if terms is None or terms.limits[0] is not principal or terms.limits[1] is not workspace:
+            terms = self._terms[id(principal)] = Terms(principal, workspace, self.limits)
+        return terms
 
     def is_fresh(self, now_ns: int) -> bool:
         """Return whether forgetting this pool would change nothing, its pause and its breaker included."""
@@ -210,6 +216,7 @@ class ProviderPool(Pool):
     def configure(self, limits: AdmissionLimits, now_ns: int) -> None:
         """Follow new limits; a breaker keeps its state, unless the profile no longer has one."""
         super().configure(limits, now_ns)
+        self._terms.clear()
         if limits.circuit_breaker is None:
             self.breaker = None
         elif self.breaker is None:
@@ -219,49 +226,35 @@ class ProviderPool(Pool):
 
 
 class RequestLane(Lane[Ticket]):
-    """The requests of one principal to one provider, with everything precomputed that the current profile says of them.
+    """The requests of one principal to one provider, with what the current profile says of them at hand.
 
     Attributes:
         principal: Whose requests.
         provider: To whom.
+        pools: Principal, workspace, provider: the order of every check.
         gauge: Calls in flight of this principal at this provider, against its share.
         gauges: All four gauges a permit holds a place in.
-        pools: Principal, workspace, provider: the order of every check.
-        budgets: Key and limits of each pool, for invocation budgets.
-        request_buckets: Request buckets that exist, and what an empty one is called.
-        token_buckets: Token buckets that exist, and what a short one is called.
-        max_wait_ns: Shortest of the pools' longest waits, ns; UNLIMITED without one.
-        max_waiting: Waiting requests of this principal at this provider, from the provider's share.
-        max_waiting_of_principal: Waiting requests of this principal, from the workspace's share.
-        has_budgets: Whether any pool limits the attempts, tokens or cost of an invocation.
-        has_cost_budget_only: Whether all of these are limits on cost.
+        terms: What the limits of its pools say together.
+        request_buckets: Those request buckets of its pools that exist.
+        token_buckets: Those token buckets of its pools that exist.
         hold: What holds its head, as last seen.
-        cleared: The estimate that last passed the checks which depend on nothing but the profile.
         ready: Where it stands while its head may be tried.
-        queued_turn: Its turn while it stands among the ready lanes, else 0.
+        queued_turn: Its turn while it stands there, else 0.
         wake_ns: When it is to be tried again, ns; -1 for no set time.
     """
 
     __slots__ = (
-        "budgets",
-        "cleared",
         "gauge",
         "gauges",
-        "has_budgets",
-        "has_cost_budget_only",
         "hold",
-        "max_wait_ns",
-        "max_waiting",
-        "max_waiting_of_principal",
         "pools",
         "principal",
         "provider",
         "queued_turn",
         "ready",
         "request_buckets",
-        "request_holds",
+        "terms",
         "token_buckets",
-        "token_holds",
         "wake_ns",
     )
 
@@ -280,27 +273,22 @@ class RequestLane(Lane[Ticket]):
 
     def follow(self) -> None:
         """Take over the current limits of its pools."""
-        _, workspace, provider = self.pools
-        self.gauge.set_limit(provider.limits.share_of(provider.limits.concurrency) or UNLIMITED)
-        self.max_waiting = provider.limits.share_of(provider.limits.max_queue_length) or UNLIMITED
-        self.max_waiting_of_principal = workspace.limits.share_of(workspace.limits.max_queue_length) or UNLIMITED
-        limits = [pool.limits for pool in self.pools]
-        self.max_wait_ns = min(
-            (each.max_queue_wait_ns for each in limits if each.max_queue_wait_ns is not None), default=UNLIMITED
-        )
-        self.budgets = tuple((pool.key, pool.limits) for pool in self.pools)
-        counted = any(each.max_attempts is not None or each.max_tokens is not None for each in limits)
-        costed = any(each.max_cost_micros is not None for each in limits)
-        self.has_budgets = counted or costed
-        self.has_cost_budget_only = costed and not counted
+        principal, workspace, provider = self.pools
+        self.terms = self.provider.terms_for(principal.limits, workspace.limits)
+        self.gauge.set_limit(self.terms.max_active)
         self.ready = self.provider.ready_reserved if self.principal.reserved else self.provider.ready
-        requests = [(pool.requests, REQUEST_HOLDS[pool.scope]) for pool in self.pools]
-        tokens = [(pool.tokens, TOKEN_HOLDS[pool.scope]) for pool in self.pools]
-        self.request_buckets = tuple(bucket for bucket, _ in requests if bucket is not None)
-        self.request_holds: tuple[Hold, ...] = tuple(hold for bucket, hold in requests if bucket is not None)
-        self.token_buckets = tuple(bucket for bucket, _ in tokens if bucket is not None)
-        self.token_holds: tuple[Hold, ...] = tuple(hold for bucket, hold in tokens if bucket is not None)
-        self.cleared: Estimate | None = None
+        self.request_buckets = _present(principal.requests, workspace.requests, provider.requests)
+        self.token_buckets = _present(principal.tokens, workspace.tokens, provider.tokens)
+
+    def request_hold(self, index: int) -> Hold:
+        """Return what a lack in ``request_buckets[index]`` is called."""
+        bucket = self.request_buckets[index]
+        return next(REQUEST_HOLDS[pool.scope] for pool in self.pools if pool.requests is bucket)
+
+    def token_hold(self, index: int) -> Hold:
+        """Return what a lack in ``token_buckets[index]`` is called."""
+        bucket = self.token_buckets[index]
+        return next(TOKEN_HOLDS[pool.scope] for pool in self.pools if pool.tokens is bucket)
 
     def never_fits(self, tokens: int) -> bool:
         """Return whether a bucket of this lane can never pay for a request of so many tokens."""
@@ -325,10 +313,14 @@ class RequestLane(Lane[Ticket]):
 
     def expiry_ns(self, requested_ns: int, deadline_ns: int | None) -> int:
         """Return when a request that waits here is refused, ns; -1 for never."""
-        expires_ns = requested_ns + self.max_wait_ns
+        expires_ns = requested_ns + self.terms.max_wait_ns
         if deadline_ns is not None and deadline_ns < expires_ns:
             return deadline_ns
-        return expires_ns if self.max_wait_ns < UNLIMITED else -1
+        return expires_ns if self.terms.max_wait_ns < UNLIMITED else -1
+
+
+def _present(*buckets: TokenBucket | None) -> tuple[TokenBucket, ...]:
+    return tuple([bucket for bucket in buckets if bucket is not None])
 
 
 def _bucket(bucket: TokenBucket | None, limit: tuple[Rate, int] | None, now_ns: int) -> TokenBucket | None:

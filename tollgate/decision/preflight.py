@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tollgate.core.deny import DenyReason
 from tollgate.decision.limits import AdmissionLimits
-from tollgate.decision.pools import Pool, RequestLane
+from tollgate.decision.pools import RequestLane
 from tollgate.decision.request import Estimate, Request
 
 
@@ -22,31 +22,31 @@ def refusal(request: Request, lane: RequestLane, now_ns: int) -> DenyReason | No
         lane: Where it would wait, under the current limits.
         now_ns: The instant, ns.
     """
-    estimate = request.estimate
-    is_cleared = estimate is lane.cleared  # this very estimate has passed all that depends on the profile
     if request.is_cancelled:
         return DenyReason.CANCELLED
-    if not is_cleared and not lane.provider.is_configured:
+    if not lane.provider.is_configured:
         return DenyReason.UNCONFIGURED_PROVIDER
-    if not is_cleared and not lane.principal.is_configured:
+    if not lane.principal.is_configured:
         return DenyReason.UNCONFIGURED_PRINCIPAL
     if request.deadline_ns is not None and now_ns >= request.deadline_ns:
         return DenyReason.DEADLINE_EXCEEDED
-    if is_cleared:
+    estimate = request.estimate
+    terms = lane.terms
+    if estimate is terms.cleared:
         return None
     if not estimate.is_valid:
         return DenyReason.INVALID_ESTIMATE
-    for pool in lane.pools:
-        for reason in _scope_refusals(estimate, pool.limits):
+    for limits in terms.limits:
+        for reason in _refusals(estimate, limits):
             return reason
-    for pool in lane.pools:
-        for reason in _never_fits(estimate, pool):
+    for limits in terms.limits:
+        for reason in _never_fits(estimate, limits):
             return reason
-    lane.cleared = estimate
+    terms.cleared = estimate
     return None
 
 
-def _scope_refusals(estimate: Estimate, limits: AdmissionLimits) -> Iterator[DenyReason]:
+def _refusals(estimate: Estimate, limits: AdmissionLimits) -> Iterator[DenyReason]:
     """Yield the reasons for which one scope refuses an estimate whatever the load, in the order of spec 01."""
     if _above(estimate.batch_size, limits.max_batch_size):
         yield DenyReason.BATCH_SIZE
@@ -64,13 +64,14 @@ def _scope_refusals(estimate: Estimate, limits: AdmissionLimits) -> Iterator[Den
         yield DenyReason.UNKNOWN_TOKENS
 
 
-def _never_fits(estimate: Estimate, pool: Pool) -> Iterator[DenyReason]:
-    """Yield the reasons for which a pool's buckets could never pay for an estimate."""
-    if pool.requests is not None and pool.requests.gain == 0:
+def _never_fits(estimate: Estimate, limits: AdmissionLimits) -> Iterator[DenyReason]:
+    """Yield the reasons for which a scope's buckets could never pay for an estimate."""
+    if limits.request_rate is not None and limits.request_rate[0].units == 0:
         yield DenyReason.REQUESTS_PER_MINUTE
-    tokens = estimate.tokens
-    if pool.tokens is not None and tokens and (pool.tokens.gain == 0 or tokens > pool.tokens.burst):
-        yield DenyReason.TOKENS_PER_SECOND
+    if limits.token_rate is not None and estimate.tokens:
+        rate, burst = limits.token_rate
+        if rate.units == 0 or estimate.tokens > burst:
+            yield DenyReason.TOKENS_PER_SECOND
 
 
 def _above(figure: int | None, limit: int | None) -> bool:

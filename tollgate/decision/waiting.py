@@ -22,8 +22,9 @@ from tollgate.decision.directory import Pools
 from tollgate.decision.eligibility import Eligibility
 from tollgate.decision.evidence import REQUEST_HOLDS, Hold
 from tollgate.decision.limits import SCOPES, Scope
-from tollgate.decision.pools import UNLIMITED, Pool, PrincipalPool, ProviderPool, RequestLane, Ticket
+from tollgate.decision.pools import Pool, PrincipalPool, ProviderPool, RequestLane, Ticket
 from tollgate.decision.profile import Scheduling
+from tollgate.decision.terms import UNLIMITED
 
 _UNTIL_OWN_RELEASE: Final = frozenset({Hold.PRINCIPAL_CONCURRENCY, Hold.WORKSPACE_SHARE, Hold.PROVIDER_SHARE})
 _BY_TOKENS: Final = frozenset({Hold.PRINCIPAL_TOKENS, Hold.WORKSPACE_TOKENS, Hold.PROVIDER_TOKENS})
@@ -63,8 +64,8 @@ class WaitingRoom:
             principal.waiting >= principal.max_waiting
             or workspace.waiting >= workspace.max_waiting
             or provider.waiting >= provider.max_waiting
-            or principal.waiting >= lane.max_waiting_of_principal
-            or lane.size >= lane.max_waiting
+            or principal.waiting >= lane.terms.max_waiting_of_principal
+            or lane.size >= lane.terms.max_waiting
         )
 
     def enter(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> None:
