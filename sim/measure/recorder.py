@@ -75,6 +75,8 @@ class SeriesRecorder(Consumer):
         shape_of_levels = (len(LevelKind), self._groups, providers, BINS_MAX)
         self._change: NDArray[np.int64] = np.zeros(shape_of_levels, np.int64)
         self._area: NDArray[np.int64] = np.zeros(shape_of_levels, np.int64)
+        # Tokens asked for, by the instant of asking: what is offered to the token buckets, admitted or not.
+        self._tokens: NDArray[np.int64] = np.zeros(shape_of_levels[1:], np.int64)
         self._end = RunEnd(0, 0, (), ())
 
     # ------------------------------------------------------------------------------------------------------- consumer
@@ -95,6 +97,9 @@ class SeriesRecorder(Consumer):
         """Take attempt rows."""
         group, provider = self._group(rows[:, AttemptCol.PRINCIPAL]), rows[:, AttemptCol.PROVIDER]
         self._count(rows[:, AttemptCol.REQUESTED], _ATTEMPTS, _NO_REASON, group, provider)
+        place = rows[:, AttemptCol.REQUESTED] // self._bin_ns
+        self._make_room(int(place.max()) + 1)
+        np.add.at(self._tokens, (group, provider, place), rows[:, AttemptCol.TOKENS])
         admitted = IS_ADMITTED[rows[:, AttemptCol.OUTCOME]]
         self._count(rows[admitted, AttemptCol.DECIDED], _ADMITTED, _NO_REASON, group[admitted], provider[admitted])
 
@@ -152,6 +157,8 @@ class SeriesRecorder(Consumer):
         whole = integral.reshape(*integral.shape[:-1], bins, joined).sum(axis=-1)
         for kind, name in _LEVELS.items():
             yield from self._by_label(name, whole[kind])
+        tokens = self._tokens[..., : bins * joined]
+        yield from self._by_label("tokens", tokens.reshape(*tokens.shape[:-1], bins, joined).sum(axis=-1))
 
     def _by_label(self, name: str, table: NDArray[np.int64]) -> Iterator[tuple[str, list[int]]]:
         """Yield a table of shape ``(groups, providers, bins)`` added up for each single label."""
@@ -188,6 +195,7 @@ class SeriesRecorder(Consumer):
         if bins > have:
             widen = [(0, 0)] * 3 + [(0, max(bins, 2 * have) - have)]
             self._change, self._area = np.pad(self._change, widen), np.pad(self._area, widen)
+            self._tokens = np.pad(self._tokens, widen[1:])
 
 
 def _named(metric: str, labels: Mapping[str, str], values: Ints) -> Iterable[tuple[str, list[int]]]:

@@ -37,8 +37,9 @@ class SeriesView:
         bin_ns: Length of a bin; bin i covers ``[i * bin_ns, (i + 1) * bin_ns)``, the last one ends at ``end_ns``.
         end_ns: End of the run, ns from its start, which is 0.
         series: Values by bin; names as :func:`series_name` makes them. Counts are events in the bin (``arrivals`` by
-            intended arrival, ``attempts`` by request, ``admitted`` by decision, the outcomes by settlement);
-            ``active`` and ``queue`` are time integrals in ns. A series that would be zero throughout is absent.
+            intended arrival, ``attempts`` by request, ``admitted`` by decision, the outcomes by settlement); ``active``
+            and ``queue`` are time integrals in ns; ``tokens`` counts tokens asked for, admitted or not. A series that
+            would be zero throughout is absent.
         histograms: ``queue.wait`` of admitted attempts and ``sojourn`` of completed requests, overall and by class,
             warm-up left out as in the observations.
         bands: In order of kind, then time.
