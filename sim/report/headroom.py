@@ -94,8 +94,8 @@ def headroom(
         result: The record.
         profile: A ``profile:`` block: workspace, providers and principals with their limits.
         phases_ns: Measured length of each phase, nanoseconds, by name; at least one, or nothing but queues is compared.
-        tokens: Tokens of the admitted attempts over the measured time by scope name (``workspace``, ``provider jev``,
-            ...), where known.
+        tokens: Tokens that attempts asked for, admitted or not, over the measured time by scope name (``workspace``,
+            ``provider jev``, ...), where known.
 
     Returns:
         At most one row a limit for the workspace, each provider, and the principal that is nearest to that limit.
@@ -184,10 +184,10 @@ class _Meter:
         return attempts * NS_PER_MIN / self.window_ns if attempts is not None and self.window_ns else None
 
     def _tokens_per_second(self, scope: _Scope) -> Fraction | None:
-        drawn = self.tokens.get(scope.name)
-        if drawn is None or not self.window_ns:
+        asked = self.tokens.get(scope.name)
+        if asked is None or not self.window_ns:
             return None
-        return self._if_all_admitted(scope, Fraction(drawn * NS_PER_S, self.window_ns))
+        return Fraction(asked * NS_PER_S, self.window_ns)
 
     def _if_all_admitted(self, scope: _Scope, carried: Fraction | None) -> Fraction | None:
         admitted = self.result.exact("admission.ratio", **scope.label)

@@ -55,7 +55,7 @@ def phase_at(view: SeriesView, at_ns: int) -> str | None:
 
 
 def measured_tokens(view: SeriesView, warmup_ns: int) -> dict[str, int]:
-    """Return the tokens of admitted attempts by scope (``workspace``, ``provider jev``), where they are kept.
+    """Return the tokens that attempts asked for by scope (``workspace``, ``provider jev``), where they are kept.
 
     Bins that begin within the warm-up are left out, as the warm-up is in observations.
     """

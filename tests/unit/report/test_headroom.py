@@ -104,8 +104,8 @@ def test_shares_are_exact_decimals_and_at_least_one_call(rows_of):
 def test_tokens_are_compared_where_they_are_known(rows_of):
     profile = {"workspace": {"tokens_per_second": 20000}, "providers": {"jev": {"tokens_per_second": "12000"}}}
     rows = rows_of([observation("admission.ratio", "0.500000")], profile, {"all": 10 * S}, {"workspace": 50000})
-    # 5000 tokens a second were drawn by half of the arrivals.
-    assert rows["workspace", "tokens_per_second"].offered == 10000
+    # 50,000 tokens were asked for in 10 s; that half of the arrivals were refused changes nothing of what was offered.
+    assert rows["workspace", "tokens_per_second"].offered == 5000
     assert ("provider jev", "tokens_per_second") not in rows
 
 
