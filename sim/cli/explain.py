@@ -42,9 +42,9 @@ def explain(
 
     if subject.is_dir():
         bundle = read_bundle(subject)
+        loaded = manifest_of(bundle, original=manifest)
         if bundle.record["code"]["source_sha256"] != source_sha256(installation_root()):
             note(f"{subject} was made by other code: the story is of what this code does")
-        loaded = manifest_of(bundle, original=manifest)
         decides = discipline or discipline_named(bundle.record["target"]["discipline"])
     else:
         loaded = load(subject, assume=assume)

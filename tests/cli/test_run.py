@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -44,8 +44,7 @@ def test_the_reference_discipline_gives_the_references_numbers_to_the_last_digit
     assert document["observations"] == expected["observations"]
     assert document["manifest"]["digest"] == expected["manifestDigest"]
     for name, key in (("a.txt", "arrivalsSha256"), ("o.txt", "outcomesWithReasonSha256")):
-        with open(name, "rb") as stream:
-            assert hashlib.file_digest(stream, "sha256").hexdigest() == expected[key]
+        assert hashlib.sha256(Path(name).read_bytes()).hexdigest() == expected[key]
     assert told.code == 0
 
 
@@ -54,8 +53,7 @@ def test_json_is_one_document_and_says_on_stderr_where_the_bundle_is(cli, manife
     record = json.loads(told.out)
     assert record["schema"] == "capacity-result/v1"
     assert told.line.startswith("bundle: out/small-")
-    with open(f"{told.line.removeprefix('bundle: ')}/record.json") as stream:
-        assert stream.read() == told.out
+    assert Path(told.line.removeprefix("bundle: "), "record.json").read_text() == told.out
 
 
 def test_the_seeds_manifest_prints_the_seeds_form_unless_asked_otherwise(cli, repository):
@@ -76,13 +74,11 @@ def test_what_the_seeds_form_cannot_say_is_refused_before_the_run(cli, manifest,
     changed = cli("run", v2, "--format", "decision-load-result/v1", "--seed", "3")
     assert changed.code == 2
     assert "seed" in changed.line
-    assert not os.path.exists("out")
+    assert not Path("out").exists()
 
 
 def test_set_seed_and_window_change_the_run_and_stand_in_its_record(cli, manifest):
-    told = cli(
-        "run", manifest, "--json", "--set", "profile.workspace.concurrency=1", "--seed", "8", "--window", "2.5"
-    )
+    told = cli("run", manifest, "--json", "--set", "profile.workspace.concurrency=1", "--seed", "8", "--window", "2.5")
     record = json.loads(told.out)
     assert record["overrides"] == {"profile.workspace.concurrency": "1", "seed": "8"}
     assert record["plan"]["seeds"] == [8]
@@ -108,8 +104,7 @@ def test_the_page_is_written_into_the_bundle_and_the_summary_names_it(cli, manif
     told = cli("run", manifest, "--page")
     page = re.search(r"^page    (\S+)$", told.out, re.MULTILINE).group(1)
     assert re.fullmatch(r"out/small-[0-9a-f]{12}/report\.html", page)
-    with open(page, encoding="utf-8") as stream:
-        assert "small" in stream.read()
+    assert "small" in Path(page).read_text(encoding="utf-8")
 
 
 def test_a_changed_manifest_under_a_retained_name_and_version_is_refused_unless_allowed(cli, manifest):
@@ -125,8 +120,7 @@ def test_v1_lists_its_arrivals_without_assumptions_and_says_what_a_run_needs(cli
     told = cli("run", repository / "manifests/load-manifest.v1.json", "--arrivals", "a.txt")
     assert told.code == 2
     assert "--assume" in told.line
-    with open("a.txt") as stream:
-        times = [float(line.split(",")[1]) for line in stream]
+    times = [float(line.split(",")[1]) for line in Path("a.txt").read_text().splitlines()]
     assert len(times) > 10_000
     assert times == sorted(times)
 

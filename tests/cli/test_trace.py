@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from sim.manifest import load
+
+FIXTURES = "tests/fixtures/traces"
+
+
+def test_a_trace_is_described_as_text_and_as_json(cli, repository):
+    grid = repository / FIXTURES / "grid.jsonl"
+    assert "rows                 7 over 9 s" in cli("trace", "inspect", grid).out
+    assert json.loads(cli("trace", "inspect", grid, "--json").out)["rows"] == 7
+
+
+def test_every_reading_option_reaches_the_manifest(cli, tmp_path):
+    (tmp_path / "t.csv").write_text("who,when,took,in,out\na,1.5,100,1,2\nb,1,200,3,4\nb,nonsense,1,5,6\n")
+    words = (
+        "--format csv --time-column when --time-unit s --time-is start --tokens-columns in,out --principal-column who "
+    )
+    words += "--duration-column took --duration-unit ms --sort --drop-invalid --name mine"
+    assert cli("trace", "to-manifest", "t.csv", *words.split(), "-o", "m.yaml").code == 0
+    manifest = load("m.yaml")
+    options = manifest.streams[0].arrivals.options
+    assert manifest.name == "mine"
+    assert options["time_column"] == "when"
+    assert tuple(options["tokens_columns"]) == ("in", "out")
+    assert options["principal_column"] == "who"
+    assert options["duration_column"] == "took"
+    assert options["sort"] is options["drop_invalid"] is True
+    assert cli("run", "m.yaml", "--arrivals", "a.txt").code == 0
+    # Sorted, from the first instant on: bob's 7 tokens at 0 ms for 200 ms, then ann's 3 at 500 ms for 100 ms.
+    rows = [line.split(",") for line in (tmp_path / "a.txt").read_text().splitlines()]
+    assert [(row[1], row[4], row[5]) for row in rows] == [("0", "7", "200"), ("500", "3", "100")]
+
+
+def test_an_empty_column_name_says_that_there_is_none(cli, repository):
+    holes = repository / FIXTURES / "holes.csv"
+    with_ids = cli("trace", "inspect", holes, "--drop-invalid").out
+    without = cli("trace", "inspect", holes, "--tokens-columns", "", "--principal-column", "").out
+    assert "tokens  " in with_ids
+    assert "tokens  " not in without
+
+
+def test_limits_and_time_of_service_come_from_the_options(cli, tmp_path, repository):
+    (tmp_path / "limits.yaml").write_text(
+        "profile:\n  profile_version: l-1\n  workspace: {concurrency: 3}\n  providers: {a: {}, b: {}}\n"
+        "  principals: {x: {}, y: {}}\n"
+    )
+    grid = repository / FIXTURES / "grid.jsonl"
+    words = ("--profile", "limits.yaml", "--provider", "b", "--principal", "y")
+    assert cli("trace", "to-manifest", grid, *words, "--service-ms", "uniform 40..160", "-o", "m.yaml").code == 0
+    manifest = load("m.yaml")
+    assert manifest.profile.workspace.concurrency == 3
+    assert [provider.id for provider in manifest.providers] == ["b"]
+    assert manifest.principals[manifest.streams[0].principals[0]].name == "y"
+    assert cli("trace", "to-manifest", grid, *words[:2]).line.startswith("--provider")
+    assert cli("trace", "to-manifest", grid, "--ms-per-token", "0.5").code == 0
+
+
+def test_without_an_output_the_manifest_goes_to_stdout_alone(cli, repository):
+    told = cli("trace", "to-manifest", repository / FIXTURES / "grid.jsonl")
+    assert told.err == ""
+    assert re.search(r"^schema: capacity-manifest/v1$", told.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["ticks.csv", "grid.jsonl", "ended.csv"])
+def test_a_replayed_trace_has_as_many_arrivals_as_rows(cli, repository, tmp_path, name):
+    trace = repository / FIXTURES / name
+    rows = json.loads(cli("trace", "inspect", trace, "--json").out)["rows"]
+    assert cli("trace", "to-manifest", trace, "-o", "m.yaml", "--quiet").err == ""
+    assert cli("run", "m.yaml", "--outcomes", "o.txt", "--quiet").code in {0, 1}
+    assert len((tmp_path / "o.txt").read_text().splitlines()) == rows
