@@ -116,10 +116,10 @@ class _People:
 
         Raises:
             ConfigError: For a stream of an unknown principal, two principals of one name, one principal in two classes,
-            or
-                reservations that no longer fit.
+                or reservations that no longer fit.
         """
         counts: dict[str, list[int | None]] = {}
+        self._replayed = {stream.principal for stream in streams if stream.arrivals.kind == "trace"}
         classes: dict[str, str] = {}
         for place, stream in enumerate(streams):
             path = f"streams[{place}]"
@@ -134,7 +134,7 @@ class _People:
         limits: dict[str, AdmissionLimits] = {}
         infos: list[PrincipalInfo] = []
         for name, its_limits in template.principals.items():
-            for expanded in _expanded(name, counts.get(name, [None])):
+            for expanded in self._expanded(name, counts.get(name, [None])):
                 if expanded in limits:
                     raise ConfigError(
                         f"profile.principals.{name}",
@@ -154,15 +154,18 @@ class _People:
         """Return the indices of a stream's principals."""
         if stream.count is None:
             return (self.index[stream.principal],)
-        first = self.index[f"{stream.principal}-1"]
+        first = self.index[self._member(stream.principal, 1)]
         return tuple(range(first, first + stream.count))
 
+    def _expanded(self, name: str, counts: Sequence[int | None]) -> list[str]:
+        """Return the principals that a template stands for, given the counts of the streams that use it."""
+        most = max((count for count in counts if count is not None), default=0)
+        plain = [name] if None in counts else []
+        return plain + [self._member(name, k) for k in range(1, most + 1)]
 
-def _expanded(name: str, counts: Sequence[int | None]) -> list[str]:
-    """Return the principals that a template stands for, given the counts of the streams that use it."""
-    most = max((count for count in counts if count is not None), default=0)
-    plain = [name] if None in counts else []
-    return plain + [f"{name}-{k}" for k in range(1, most + 1)]
+    def _member(self, name: str, k: int) -> str:
+        """Return the name of a template's k-th principal: ``quiet-1``, or ``p0001`` for ids out of a trace."""
+        return f"{name}{k:04d}" if name in self._replayed else f"{name}-{k}"
 
 
 def _phases(block: capacity.CapacityManifest, streams: Mapping[str, int]) -> tuple[Phase, ...]:

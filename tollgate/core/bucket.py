@@ -198,11 +198,9 @@ def first_short(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
         now_ns: The instant.
     """
     for index, bucket in enumerate(buckets):
-        x = now_ns * bucket.gain
-        full = bucket.full
-        if full < x:  # noqa: PLR1730
-            full = x
-        if full - x + n * bucket.grain > bucket.cap:
+        need = n * bucket.grain
+        # A full bucket's deficit comes out negative here, which only makes the second comparison false.
+        if need > bucket.cap or bucket.full - now_ns * bucket.gain + need > bucket.cap:
             return index
     return -1
 

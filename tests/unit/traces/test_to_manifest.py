@@ -166,7 +166,12 @@ def test_a_limits_file_becomes_the_profile(manifest_of, limits):
 def test_every_principal_of_the_trace_gets_the_named_limits(manifest_of, limits):
     _, manifest = manifest_of("two_weeks.jsonl", sort=True, profile=limits, provider="north", principal="team")
     (stream,) = manifest.streams
-    assert [manifest.principals[index].name for index in stream.principals] == ["team-1", "team-2", "team-3", "team-4"]
+    assert [manifest.principals[index].name for index in stream.principals] == [
+        "team0001",
+        "team0002",
+        "team0003",
+        "team0004",
+    ]
     assert manifest.profile.principals["team-4"].concurrency == 4
 
 
