@@ -172,7 +172,7 @@ def test_every_principal_of_the_trace_gets_the_named_limits(manifest_of, limits)
         "team0003",
         "team0004",
     ]
-    assert manifest.profile.principals["team-4"].concurrency == 4
+    assert manifest.profile.principals["team0004"].concurrency == 4
 
 
 @pytest.mark.parametrize(
