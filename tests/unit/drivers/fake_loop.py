@@ -19,6 +19,10 @@ class EveryoneWaitsError(Exception):
     """Nothing is ready and no timer is set: what still waits would wait for ever."""
 
 
+BLOCKED_MAX = 10_000
+"""How often a test's loop may let time pass; one that does so more often is going round in circles."""
+
+
 class FakeLoop(asyncio.BaseEventLoop):
     """The loop.
 
@@ -51,6 +55,7 @@ class FakeLoop(asyncio.BaseEventLoop):
             raise EveryoneWaitsError
         if timeout > 0:
             self.blocked += 1
+            assert self.blocked <= BLOCKED_MAX
             self.now_ns += max(1, round(timeout * NS_PER_S))
         return []
 

@@ -17,7 +17,7 @@ from tests.unit.drivers.gate import BREAKER, MS, ask, assert_nothing_left, gate
 from tollgate.core.breaker import BreakerState
 from tollgate.core.errors import Refused
 from tollgate.decision import AdmissionLimits
-from tollgate.drivers.aio import AsyncAdmission
+from tollgate.drivers.aio import AsyncAdmission, AsyncPermit
 
 SERVICE_S = 0.010
 NAMES = ("a", "b", "c", "d")
@@ -206,7 +206,8 @@ def test_a_request_given_up_spends_nothing_even_if_a_permit_comes_before_its_tas
         waiting.cancel()
         permit.release()
         # In the same step: neither the 200 tokens nor the second attempt is gone.
-        other = await admission.acquire(ask("bob", tokens=200))
+        other = await admission.try_acquire(ask("bob", tokens=200))
+        assert isinstance(other, AsyncPermit)
         assert loop.now_ns == 0
         await loop.quiet()
         other.release()
