@@ -29,12 +29,12 @@ from tollgate.core.deny import Denial
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_S
 from tollgate.decision import AdmissionController, BreakerEvent, Check, Decision, Hold, Permit, Request, Ticket
-from tollgate.decision.pools import UNLIMITED
 
 SLICE_NS: Final = 10 * NS_PER_S
 """Simulated time between two looks at whether the watched request is over: what comes after it need not be run."""
 
 PLACE: Final = "place in line"
+SHARE: Final = "max_principal_share of the queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,15 +257,16 @@ def _room_in_queue(ticket: Ticket) -> Iterator[ExplainCheck]:
     """Yield the limits on how many may wait, which matter to a request that cannot go at once."""
     lane = ticket.lane
     principal, workspace, provider = lane.pools
+    name = f"provider {lane.provider.name}"
     limits = (
-        ("principal", "max_queue_length", principal.waiting, principal.max_waiting),
-        ("workspace", "max_queue_length", workspace.waiting, workspace.max_waiting),
-        (f"provider {lane.provider.name}", "max_queue_length", provider.waiting, provider.max_waiting),
-        ("workspace", "max_principal_share of the queue", principal.waiting, lane.max_waiting_of_principal),
-        (f"provider {lane.provider.name}", "max_principal_share of the queue", lane.size, lane.max_waiting),
+        ("principal", "max_queue_length", principal.waiting, principal.limits.max_queue_length),
+        ("workspace", "max_queue_length", workspace.waiting, workspace.limits.max_queue_length),
+        (name, "max_queue_length", provider.waiting, provider.limits.max_queue_length),
+        ("workspace", SHARE, principal.waiting, workspace.limits.share_of(workspace.limits.max_queue_length)),
+        (name, SHARE, lane.size, provider.limits.share_of(provider.limits.max_queue_length)),
     )
     for scope, limit, waiting, most in limits:
-        if most < UNLIMITED:
+        if most is not None:
             yield ExplainCheck(scope, limit, f"{waiting} waiting", str(most), waiting < most)
 
 

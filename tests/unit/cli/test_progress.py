@@ -3,8 +3,6 @@ from __future__ import annotations
 import io
 import sys
 
-import pytest
-
 from sim.cli import console, progress
 
 S = 10**9
@@ -17,8 +15,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch):
+def as_terminal(monkeypatch) -> Terminal:
+    """Make stderr a terminal. No fixture: pytest puts its own stream back between a fixture and its test."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
@@ -42,36 +40,42 @@ def test_a_short_run_is_not_commented_on(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_quiet_shows_nothing(terminal):
+def test_quiet_shows_nothing(monkeypatch):
+    terminal = as_terminal(monkeypatch)
     with progress.shown(quiet=True) as tell:
         assert tell is None
     assert terminal.getvalue() == ""
 
 
-def test_a_terminal_gets_a_bar(terminal):
+def test_a_terminal_gets_a_bar(monkeypatch):
+    terminal = as_terminal(monkeypatch)
     with progress.shown(quiet=False) as tell:
         tell(S, 2 * S)
     assert "50%" in terminal.getvalue()
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gets_lines(terminal, monkeypatch):
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
+    terminal = as_terminal(monkeypatch)
     monkeypatch.setenv("TERM", "dumb")
     with progress.shown(quiet=False) as tell:
         tell(S, 2 * S)
     assert terminal.getvalue() == ""
 
 
-def test_colour_is_for_terminals_whose_user_wants_it(terminal, monkeypatch):
+def test_colour_is_for_terminals_whose_user_wants_it(monkeypatch):
+    terminal = as_terminal(monkeypatch)
     assert console.wants_colour(terminal)
     assert not console.wants_colour(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
     assert not console.wants_colour(terminal)
 
 
-def test_the_bar_has_no_colour_where_none_is_wanted(terminal, monkeypatch):
+def test_the_bar_has_no_colour_where_none_is_wanted(monkeypatch):
+    terminal = as_terminal(monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     with progress.shown(quiet=False) as tell:
         tell(S, 2 * S)
+    assert "50%" in terminal.getvalue()
     assert "\x1b[3" not in terminal.getvalue()
 
 
