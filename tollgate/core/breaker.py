@@ -237,6 +237,11 @@ class Breaker:
     def __repr__(self) -> str:
         return f"Breaker(state={self.state.value}, generation={self.generation}, failures={self.failures})"
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a new breaker in its place would decide the same: closed, and no failure that still counts."""
+        return self.state is BreakerState.CLOSED and self.failures == 0 and not any(self._recent)
+
     def try_acquire(self, now_ns: int) -> Pass | Probe | None:
         """Let a call through, or not.
 

@@ -145,8 +145,9 @@ class AdmissionController:
         """Return when :meth:`poll` is next to be called if nothing else happens: an instant, ns; None for never.
 
         It is not after the latest instant seen while a decision is due or undelivered. Otherwise it is the earliest
-        instant at which a waiting request expires, or at which a bucket, a pause or a breaker could let one go; while
-        every permit of the workspace is in use only an expiry counts.
+        instant at which a waiting request expires, or at which what holds one (a bucket, a pause, a breaker) is over;
+        while every permit of the workspace is in use only an expiry counts. It is never late. It can be early where a
+        head is held twice, by a bucket of its own and, for longer, by its provider.
         """
         if self._decisions or self._is_due:
             return self._now_ns
@@ -301,14 +302,13 @@ class AdmissionController:
         """Bring the controller to an instant and return it: expire, wake, let go. It is never before the latest one."""
         now_ns = max(now_ns, self._now_ns)
         self._now_ns = self._advanced_ns = now_ns
-        if self._workspace.waiting:
-            room = self._room
-            if room.is_due(now_ns):
-                self._expire(now_ns)
-                self._is_due = room.wake_due(now_ns) or self._is_due
-            if self._is_due:
-                self._dispatch(now_ns)
-        self._is_due = False
+        room = self._room
+        if room.is_due(now_ns):
+            self._expire(now_ns)
+            self._is_due = room.wake_due(now_ns) or self._is_due
+        if self._is_due:
+            self._dispatch(now_ns)
+            self._is_due = False
         return now_ns
 
     def _expire(self, until_ns: int) -> None:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final
 
 from tollgate.core.agenda import Agenda
-from tollgate.core.breaker import Breaker, BreakerState
+from tollgate.core.breaker import Breaker
 from tollgate.core.bucket import TokenBucket
 from tollgate.core.errors import InvariantViolation
 from tollgate.core.gauge import Gauge
@@ -206,11 +206,10 @@ class ProviderPool(Pool):
 
     def is_fresh(self, now_ns: int) -> bool:
         """Return whether forgetting this pool would change nothing, its pause and its breaker included."""
-        breaker = self.breaker
         return (
             super().is_fresh(now_ns)
             and self.paused_until_ns <= now_ns
-            and (breaker is None or (breaker.state is BreakerState.CLOSED and breaker.failures == 0))
+            and (self.breaker is None or self.breaker.is_fresh)
         )
 
     def configure(self, limits: AdmissionLimits, now_ns: int) -> None:

@@ -146,7 +146,7 @@ class WaitingRoom:
         if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
             self._eligibility.claim(ticket)
         if hold is Hold.PROVIDER_PAUSED or hold is Hold.BREAKER_OPEN:
-            self._is_open(lane.provider, now_ns)  # notes when that ends
+            self._note_opening(lane.provider, now_ns)
             return False
         if hold in _EMPTY_OF_REQUESTS:
             return self._rest_for_request(lane, _EMPTY_OF_REQUESTS[hold], now_ns)
@@ -277,19 +277,29 @@ class WaitingRoom:
 
     def _is_open(self, provider: ProviderPool, now_ns: int) -> bool:
         """Return whether a provider could take a call now; if it will at a known instant, note that."""
-        if provider.gauge.in_use >= provider.gauge.limit:
-            return False
-        if now_ns < provider.paused_until_ns:
-            self._wake(provider, provider.paused_until_ns)
+        if provider.gauge.in_use >= provider.gauge.limit or now_ns < provider.wake_ns:
             return False
         breaker = provider.breaker
-        if breaker is not None and breaker.state is not BreakerState.CLOSED:
-            wait_ns = breaker.wait_ns(now_ns)
-            if wait_ns != 0:
-                if wait_ns is not None:
-                    self._wake(provider, now_ns + wait_ns)
-                return False
-        return now_ns >= provider.wake_ns
+        if now_ns < provider.paused_until_ns or (
+            breaker is not None and breaker.state is not BreakerState.CLOSED and not breaker.may_acquire(now_ns)
+        ):
+            self._note_opening(provider, now_ns)
+            return False
+        return True
+
+    def _note_opening(self, provider: ProviderPool, now_ns: int) -> None:
+        """Look at a provider again when its pause and its breaker's opening are over and a request may be asked for.
+
+        A half-open breaker with every probe in flight opens at no known instant: the end of a probe decides.
+        """
+        wait_ns = 0 if provider.breaker is None else provider.breaker.wait_ns(now_ns)
+        if wait_ns is None:
+            return
+        opens_ns = max(provider.paused_until_ns, now_ns + wait_ns)
+        for pool in (self._pools.workspace, provider):
+            if pool.requests is not None:
+                opens_ns = max(opens_ns, pool.requests.ready_ns(1, now_ns) or 0)
+        self._wake(provider, opens_ns)
 
 
 def _discipline(scheduling: Scheduling) -> Turns:
