@@ -218,7 +218,8 @@ class AdmissionController:
             if breaker.generation != generation and decision is not None:
                 decision.transitions += self._publish(lane.provider.name, breaker.drain_transitions())
         if self._workspace.waiting:
-            self._room.call_ended(principal)
+            if principal.resting:
+                self._room.call_ended(principal)
             self._is_due = self._room.has_ready
         return True
 
@@ -341,10 +342,11 @@ class AdmissionController:
                     continue
                 self._admit(ticket, lane, now_ns)
                 room.served(ticket, lane, now_ns)
-            if may_free_others:
-                room.make_all_ready(passed_over)
+            if passed_over and may_free_others:
+                room.make_ready(*passed_over)
                 passed_over.clear()
-        room.make_all_ready(passed_over)
+        if passed_over:
+            room.make_ready(*passed_over)
 
     def _over_budget(self, request: Request, lane: RequestLane) -> DenyReason | None:
         """Return why one more attempt would break a budget of its invocation, or None."""

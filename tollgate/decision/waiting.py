@@ -10,7 +10,6 @@ This module owns who waits, until when, and in which order heads are tried. It m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -175,12 +174,13 @@ class WaitingRoom:
         self._wake(lane if is_own else pool, ready_ns)
         return is_own
 
-    def make_ready(self, lane: RequestLane) -> None:
-        """Let a lane's head be tried; its turn stays."""
-        if lane.size and not lane.queued_turn:
-            lane.queued_turn = lane.turn
-            lane.ready.add(lane)
-            self._ready += 1
+    def make_ready(self, *lanes: RequestLane) -> None:
+        """Let the heads of lanes be tried; their turns stay."""
+        for lane in lanes:
+            if lane.size and not lane.queued_turn:
+                lane.queued_turn = lane.turn
+                lane.ready.add(lane)
+                self._ready += 1
 
     def _not_ready(self, lane: RequestLane) -> None:
         """Take a lane off the ready ones; its entry goes when it surfaces."""
@@ -188,16 +188,10 @@ class WaitingRoom:
             lane.queued_turn = 0
             self._ready -= 1
 
-    def make_all_ready(self, lanes: Iterable[RequestLane]) -> None:
-        """Let the heads of several lanes be tried."""
-        for lane in lanes:
-            self.make_ready(lane)
-
     def call_ended(self, principal: PrincipalPool) -> None:
         """One of a principal's calls has ended: its lanes may go again."""
-        if principal.resting:
-            self.make_all_ready(principal.resting)
-            principal.resting.clear()
+        self.make_ready(*principal.resting)
+        principal.resting.clear()
 
     @property
     def has_ready(self) -> bool:
