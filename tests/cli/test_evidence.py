@@ -64,9 +64,7 @@ def test_a_rerun_without_a_manifest_says_which_option_gives_it(cli, bundle, tmp_
 def test_the_page_goes_where_it_is_asked_for(cli, bundle, tmp_path):
     told = cli("report", bundle, "-o", "page.html")
     assert (told.code, told.out, told.line) == (0, "", "page: page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert page.lower().startswith("<!doctype html>")
-    assert cli("report", bundle, "-o", "-", "--quiet").out.endswith("</html>\n")
+    assert (tmp_path / "page.html").read_text().lower().startswith("<!doctype html>")
     assert cli("report", bundle).line == f"page: {bundle}/report.html"
     assert "not bound by the record: report.html" in cli("verify", bundle).out
 
@@ -106,7 +104,12 @@ def test_a_bundle_is_explained_as_it_was_run(cli, manifest, tmp_path):
 def test_a_refused_request_is_told_with_the_limit_that_refused_it(cli, repository):
     # By the reference's own outcomes, the first request that v2 sheds as queue-full is refused as it arrives.
     told = cli(
-        "explain", repository / "manifests/load-manifest.v2.json", "--request", "1881", "--discipline", "reference"
+        "explain",
+        repository / "tests/conformance/data/00-v2-short.json",
+        "--request",
+        "1881",
+        "--discipline",
+        "reference",
     )
     assert told.code == 0
     assert "queue-full" in told.out
