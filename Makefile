@@ -7,6 +7,7 @@ JOBS     ?= 2
 MANIFEST ?= manifests/load-manifest.v2.json
 OUT      ?= out
 ONLY     ?=
+RENEW    ?=
 
 PY     := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
@@ -64,8 +65,8 @@ run: $(VENV)/run.stamp ## run the v2 manifest through the real controller; bundl
 	  $(VENV)/bin/tollgate report "$$bundle" -o "$${bundle}report.html" ;; \
 	esac; exit $$status
 
-evidence: $(VENV)/run.stamp ## write the retained bundles below evidence/ anew
-	@$(VENV)/bin/tollgate run $(MANIFEST) --out evidence
+evidence: $(VENV)/run.stamp ## write missing records below evidence/, compare the others; RENEW=1 replaces them
+	@$(PY) tools/make_evidence.py $(if $(RENEW),--renew)
 
 bench: $(VENV)/bench.stamp ## print one JSON object a benchmark; ONLY=name runs one
 	@$(PY) -m benchmarks $(if $(ONLY),--only $(ONLY))
@@ -89,8 +90,9 @@ layers: $(VENV)/test.stamp ## who may import whom
 long: $(VENV)/test.stamp ## the suites that take minutes, with a larger search
 	@HYPOTHESIS_PROFILE=long $(PYTEST) -q -n $(JOBS) -m "long or not long" tests/property tests/determinism tests/conformance
 
-notebooks: $(VENV)/test.stamp ## run every notebook headless and check what it asserts
-	@$(PYTEST) -q $(wildcard tests/notebooks)
+notebooks: $(VENV)/test.stamp ## run every notebook headless, with papermill and cell by cell with nbval
+	@$(PYTEST) -q tests/notebooks
+	@$(PYTEST) -q --nbval-lax --nbval-current-env notebooks
 
 docs: $(VENV)/test.stamp ## check links, commands and code of the documentation
 	@$(PYTEST) -q $(wildcard tests/docs) tests/house/test_documents.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,24 +12,40 @@ from sim.evidence import Tool, encode, read_bundle, read_record
 from sim.evidence.record import seal
 from tools.make_evidence import main
 
-V2_SHORT = "tests/conformance/data/00-v2-short.json"
+ROOT = Path(__file__).parents[3]
+
+TOOL_OF_THE_TEST = Tool(version="0.1.0", source_sha256="ab" * 32, git_commit=None, dirty=None, lock_sha256=None)
+"""Records name the code that made them; here it is the same throughout, whatever happens in the checkout."""
 
 
 @pytest.fixture(autouse=True)
 def _one_code(monkeypatch) -> None:
-    """Records name the code that made them; here it is the same throughout, whatever happens in the checkout."""
-    tool = Tool(version="0.1.0", source_sha256="ab" * 32, git_commit=None, dirty=None, lock_sha256=None)
-    monkeypatch.setattr("tools.make_evidence.this_tool", lambda: tool)
+    monkeypatch.setattr("tools.make_evidence.this_tool", lambda: TOOL_OF_THE_TEST)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder of one short manifest of the seed's family, and the evidence of it."""
+    folder = tmp_path_factory.mktemp("made")
+    document = json.loads((ROOT / "tests/conformance/data/00-v2-short.json").read_bytes())
+    document["duration"] |= {"loadSeconds": 3, "spikeSeconds": 3, "soakSeconds": 4}
+    (folder / "manifests").mkdir()
+    (folder / "manifests" / "short.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tools.make_evidence.this_tool", lambda: TOOL_OF_THE_TEST)
+        assert main(arguments(folder)) == 0
+    return folder
 
 
 @pytest.fixture
-def folders(tmp_path: Path, repository: Path) -> list[str]:
-    """Arguments for a folder of one short manifest of the seed's family, and evidence beside it."""
-    document = json.loads(repository.joinpath(V2_SHORT).read_bytes())
-    document["duration"] |= {"loadSeconds": 3, "spikeSeconds": 3, "soakSeconds": 4}
-    (tmp_path / "manifests").mkdir()
-    (tmp_path / "manifests" / "short.json").write_text(json.dumps(document), encoding="utf-8")
-    return ["--manifests", str(tmp_path / "manifests"), "--out", str(tmp_path / "evidence")]
+def folders(made: Path, tmp_path: Path) -> list[str]:
+    """Arguments for a copy of both folders."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return arguments(tmp_path)
+
+
+def arguments(folder: Path) -> list[str]:
+    return ["--manifests", str(folder / "manifests"), "--out", str(folder / "evidence")]
 
 
 def held(tmp_path: Path) -> dict[str, bytes]:
@@ -49,15 +66,13 @@ def one_more_completed(record) -> None:
     row["value"] = int(row["value"]) + 1
 
 
-def test_each_discipline_that_can_run_a_manifest_gets_its_bundle(folders, tmp_path):
-    assert main(folders) == 0
-    bundles = [read_bundle(place) for place in (tmp_path / "evidence").iterdir()]
+def test_each_discipline_that_can_run_a_manifest_gets_its_bundle(made):
+    bundles = [read_bundle(place) for place in (made / "evidence").iterdir()]
     assert sorted(bundle.record["target"]["discipline"] for bundle in bundles) == ["default", "reference"]
     assert len({bundle.record["runs"][0]["arrivals_sha256"] for bundle in bundles}) == 1
 
 
 def test_a_second_call_changes_no_byte(folders, tmp_path, capsys):
-    main(folders)
     before = held(tmp_path)
     assert main(folders) == 0
     assert held(tmp_path) == before
@@ -65,7 +80,6 @@ def test_a_second_call_changes_no_byte(folders, tmp_path, capsys):
 
 
 def test_a_record_by_other_code_stays_while_its_figures_are_repeated(folders, tmp_path):
-    main(folders)
     edit(tmp_path, lambda record: record["code"].update(source_sha256="0" * 64))
     before = held(tmp_path)
     assert main(folders) == 0
@@ -73,7 +87,6 @@ def test_a_record_by_other_code_stays_while_its_figures_are_repeated(folders, tm
 
 
 def test_a_record_that_differs_is_left_and_told(folders, tmp_path, capsys):
-    main(folders)
     place = edit(tmp_path, one_more_completed)
     before = held(tmp_path)
     assert main(folders) == 4
@@ -84,7 +97,6 @@ def test_a_record_that_differs_is_left_and_told(folders, tmp_path, capsys):
 
 
 def test_renewing_replaces_what_differs_and_leaves_what_is_the_same(folders, tmp_path):
-    main(folders)
     before = held(tmp_path)
     edit(tmp_path, lambda record: (one_more_completed(record), record["code"].update(source_sha256="0" * 64)))
     place = min((tmp_path / "evidence").iterdir())
@@ -97,7 +109,6 @@ def test_renewing_replaces_what_differs_and_leaves_what_is_the_same(folders, tmp
 
 
 def test_a_manifest_changed_under_its_name_and_version_is_refused(folders, tmp_path, capsys):
-    main(folders)
     file = tmp_path / "manifests" / "short.json"
     file.write_bytes(file.read_bytes() + b"\n")
     before = held(tmp_path)
