@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sim.experiment import run
-from sim.explain import Watch, explain
+from sim.explain import explain
+from sim.explain.watch import Watch
 from sim.kernel import Kernel
 from sim.manifest import load, parse, with_overrides
 from sim.targets.controller import build
@@ -131,9 +132,11 @@ def test_a_caller_that_cancels_between_two_attempts_is_told(queue):
 
 
 def test_a_request_in_flight_at_the_end_is_told_so(queue):
-    manifest = queue(sets=[("drain_seconds", "0.5")])
+    # The run ends at 1500 ms: the second request is in service since 1000 ms, the third waits behind it.
+    manifest = queue(sets=[("drain_seconds", "0.5"), ("profile.workspace.max_queue_length", "5")])
     assert told(explain(manifest, 0))[-1] == (1000, "completed, after 1000 ms of service")
-    assert told(explain(manifest, 1))[-1] == (1500, "had not settled when the run ended")
+    assert told(explain(manifest, 1))[1:] == [(1000, "was admitted"), (1500, "had not settled when the run ended")]
+    assert [at for at, _ in told(explain(manifest, 2))] == [150, 1000, 1500]
 
 
 def test_a_request_at_the_head_of_its_line_is_held_by_its_own_limits(queue):
