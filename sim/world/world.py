@@ -62,6 +62,10 @@ class World:
         self._trace = trace
         self._kernel = kernel
         self._schedule = kernel.schedule
+        # The trace's lists keep their identity, so that their methods can be kept too.
+        self._add_levels = trace.levels.extend
+        self._add_attempts = trace.attempts.extend
+        self._add_requests = trace.requests.extend
         self._principals = [info.name for info in manifest.principals]
         self._providers = [provider.id for provider in manifest.providers]
         self._clients: list[Client] = [stream.client for stream in manifest.streams]
@@ -160,7 +164,7 @@ class World:
             call.deadline_ns = now_ns + self._seed_wait_ns + call.service_ns
         call.ticket = ticket = self._target.request(call, now_ns)
         if ticket.is_waiting:
-            self._trace.levels.extend((now_ns, 1, _QUEUE, call.principal_index, call.provider_index, 0))
+            self._add_levels((now_ns, 1, _QUEUE, call.principal_index, call.provider_index, 0))
         self._decide(now_ns)
 
     def _ask_again(self, call: Call) -> None:
@@ -194,8 +198,8 @@ class World:
         call.admissions += 1
         principal, provider = call.principal_index, call.provider_index
         if ticket.hold is not _NO_HOLD:
-            self._trace.levels.extend((now_ns, -1, _QUEUE, principal, provider, 0))
-        self._trace.levels.extend((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
+            self._add_levels((now_ns, -1, _QUEUE, principal, provider, 0))
+        self._add_levels((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
         if decision.transitions:
             self._note(decision.transitions, call)
         call.ends_ns = now_ns + call.service_ns
@@ -209,18 +213,17 @@ class World:
         if denial is None:
             raise InvariantViolation("a decision holds neither a permit nor a denial")
         if ticket.hold is not _NO_HOLD:
-            self._trace.levels.extend((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, 0))
+            self._add_levels((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, 0))
         reason = REASON_CODE[denial.reason]
-        has_left = denial.reason is DenyReason.CANCELLED
-        self._write_attempt(call, ticket, now_ns, now_ns, _LEFT if has_left else _SHED, reason, 0)
-        if has_left:
-            self._settle(call, _GONE, reason, now_ns)
-        elif not (
+        if denial.reason is DenyReason.CANCELLED:
+            self._end_attempt(call, ticket, now_ns, now_ns, _LEFT, reason, 0, _GONE)
+            return
+        is_retried = (
             denial.retry_after_ns is not None
             and self._clients[call.stream].on_refusal == "retry"
             and self._retry(call, now_ns, denial.retry_after_ns)
-        ):
-            self._settle(call, _REFUSED, reason, now_ns)
+        )
+        self._end_attempt(call, ticket, now_ns, now_ns, _SHED, reason, 0, None if is_retried else _REFUSED)
 
     def _end_service(self, call: Call) -> None:
         """A call has run its course, unless its caller has left it before."""
@@ -229,16 +232,16 @@ class World:
             return
         now_ns = call.ends_ns
         if call.fails >> (call.attempts - 1) & 1:
-            self._release(call, permit, FAILURE, now_ns, _FAILED)
-            if not self._retry(call, now_ns, 0):
-                self._settle(call, _LOST, NONE, now_ns)
+            is_retried = self._retry(call, now_ns, 0)
+            self._release(call, permit, FAILURE, now_ns, _FAILED, None if is_retried else _LOST)
         else:
-            self._release(call, permit, SUCCESS, now_ns, _COMPLETED)
-            self._settle(call, _DONE, NONE, now_ns)
+            self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
         self._decide(now_ns)
 
-    def _release(self, call: Call, permit: Permit, outcome: Outcome, now_ns: int, ended_as: int) -> None:
-        """Give a call's permit back and write its attempt."""
+    def _release(
+        self, call: Call, permit: Permit, outcome: Outcome, now_ns: int, ended_as: int, settled_as: int | None
+    ) -> None:
+        """Give a call's permit back; its attempt ends, and with ``settled_as`` its request."""
         call.permit = None
         decision = permit.decision
         if decision is None:
@@ -246,10 +249,11 @@ class World:
         before = decision.transitions
         if not self._target.release(permit, outcome, now_ns):
             raise InvariantViolation("a permit was released twice")
-        self._trace.levels.extend((now_ns, -1, _ACTIVE, call.principal_index, call.provider_index, 0))
-        self._write_attempt(call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, decision.eligible_wait_ns)
+        self._add_levels((now_ns, -1, _ACTIVE, call.principal_index, call.provider_index, 0))
         if decision.transitions is not before:
             self._note(decision.transitions[len(before) :], call)
+        eligible_ns = decision.eligible_wait_ns
+        self._end_attempt(call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, eligible_ns, settled_as)
 
     def _retry(self, call: Call, now_ns: int, announced_ns: int) -> bool:
         """Schedule the next attempt, if the client makes one and has the patience for it.
@@ -301,10 +305,38 @@ class World:
             self._decide(now_ns)
 
     def _abort(self, call: Call, permit: Permit, now_ns: int) -> None:
-        self._release(call, permit, CANCELLED, now_ns, _ABORTED)
-        self._settle(call, _GONE, NONE, now_ns)
+        self._release(call, permit, CANCELLED, now_ns, _ABORTED, _GONE)
 
-    # The end of a request, and of the run
+    # The end of an attempt, of a request, and of the run
+
+    def _end_attempt(
+        self,
+        call: Call,
+        ticket: Ticket,
+        decided_ns: int,
+        now_ns: int,
+        outcome: int,
+        reason: int,
+        eligible_ns: int,
+        settled_as: int | None,
+    ) -> None:
+        """Write an attempt that has ended, and settle its request unless it is tried again (``settled_as`` None)."""
+        self._add_attempts(call.who)
+        self._add_attempts(
+            (
+                call.attempts,
+                call.requested_ns,
+                decided_ns,
+                now_ns,
+                outcome,
+                reason,
+                ticket.hold or NONE,
+                eligible_ns,
+                ticket.tokens,
+            )
+        )
+        if settled_as is not None:
+            self._settle(call, settled_as, reason, now_ns)
 
     def _settle(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
         """A request is over."""
@@ -325,41 +357,9 @@ class World:
             self._write_request(call, _OPEN, NONE, end_ns)
         self._trace.close(end_ns, self.arrived)
 
-    # Rows
-
-    def _write_attempt(
-        self, call: Call, ticket: Ticket, decided_ns: int, now_ns: int, outcome: int, reason: int, eligible_ns: int
-    ) -> None:
-        rows = self._trace.attempts
-        rows.extend(call.who)
-        rows.extend(
-            (
-                call.attempts,
-                call.requested_ns,
-                decided_ns,
-                now_ns,
-                outcome,
-                reason,
-                ticket.hold or NONE,
-                eligible_ns,
-                ticket.tokens,
-            )
-        )
-
     def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
-        rows = self._trace.requests
-        rows.extend(call.who)
-        rows.extend(
-            (
-                call.intended_ns,
-                now_ns,
-                outcome,
-                reason,
-                call.attempts,
-                call.admissions,
-                call.signal_ns,
-            )
-        )
+        self._add_requests(call.who)
+        self._add_requests((call.intended_ns, now_ns, outcome, reason, call.attempts, call.admissions, call.signal_ns))
 
     def _note(self, transitions: Iterable[Transition], call: Call) -> None:
         """Write the breaker transitions that a call has caused."""
