@@ -57,13 +57,8 @@ $(VENV)/bench.stamp: $(VENV)/run.stamp requirements/bench.txt
 
 # ---------------------------------------------------------------------------------------------------- run and report
 
-# A verdict of FAIL or INCONCLUSIVE (exit codes 1 and 3) leaves a bundle behind, and its page is what one wants then.
 run: $(VENV)/run.stamp ## run the v2 manifest through the real controller; bundle and page go to out/
-	@status=0; $(VENV)/bin/tollgate run $(MANIFEST) --out $(OUT) || status=$$?; \
-	case $$status in 0|1|3) \
-	  bundle=$$(ls -td $(OUT)/*/ | head -n 1); \
-	  $(VENV)/bin/tollgate report "$$bundle" -o "$${bundle}report.html" ;; \
-	esac; exit $$status
+	@$(VENV)/bin/tollgate run $(MANIFEST) --out $(OUT) --page
 
 evidence: $(VENV)/run.stamp ## write missing records below evidence/, compare the others; RENEW=1 replaces them
 	@$(PY) tools/make_evidence.py $(if $(RENEW),--renew)

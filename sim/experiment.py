@@ -16,7 +16,7 @@ from sim.manifest import with_overrides
 from sim.manifest.model import Discipline, Manifest
 from sim.measure import CheckResult, Instruments, Observation, SeriesView, SlowRequest
 from sim.targets.controller import build
-from sim.textformats import LineDigest, TextOut, arrival_line
+from sim.textformats import LineDigest, TextOut, arrival_lines
 from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
 from sim.workload.blocks import ArrivalBlock
@@ -110,8 +110,7 @@ def run(
         )
     instruments = Instruments(manifest, outcomes_out, observations_only=observations_only)
     trace = Trace(instruments.consumers)
-    wants_arrivals = not observations_only or arrivals_out is not None
-    arrivals = LineDigest(arrivals_out) if wants_arrivals else None
+    arrivals = None if observations_only and arrivals_out is None else LineDigest(arrivals_out)
     began_ns = host.cpu_ns()
     simulate = _simulate_reference if manifest.discipline == "reference" else _simulate
     end_ns, checks = simulate(manifest, trace, arrivals, progress)
@@ -162,27 +161,13 @@ def _attended(
 ) -> Iterator[ArrivalBlock]:
     """Yield the blocks of arrivals; between two, audit the world, spell the arrivals and report progress."""
     ordinal = 0
-    names = [info.name for info in manifest.principals]
+    principals = [info.name for info in manifest.principals]
     providers = [provider.id for provider in manifest.providers]
     for block in arrival_blocks(manifest):
         if ordinal:
             audit()
         if arrivals is not None:
-            arrivals.add_all(
-                arrival_line(ordinal + row, at_ns, names[who], providers[whom], tokens, service_ns, fails, cancel_ns)
-                for row, (at_ns, who, whom, tokens, service_ns, fails, cancel_ns) in enumerate(
-                    zip(
-                        block.at_ns,
-                        block.principal,
-                        block.provider,
-                        block.tokens,
-                        block.service_ns,
-                        block.fails,
-                        block.cancel_after_ns,
-                        strict=True,
-                    )
-                )
-            )
+            arrivals.add_all(arrival_lines(block, ordinal, principals, providers))
         if progress is not None and len(block):
             progress(block.at_ns[0], manifest.horizon_ns)
         ordinal += len(block)

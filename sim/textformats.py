@@ -11,9 +11,10 @@ last one too.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
+from sim.workload.blocks import ArrivalBlock
 from tollgate.core.units import NS_PER_MS, ms_text
 
 ABSENT: Final = "-"
@@ -60,6 +61,31 @@ def arrival_line(
     """
     cancel = _ms(at_ns + cancel_after_ns) if cancel_after_ns >= 0 else ABSENT
     return f"{ordinal},{_ms(at_ns)},{principal},{provider},{tokens},{_ms(service_ns)},{fails},{cancel}\n"
+
+
+def arrival_lines(
+    block: ArrivalBlock, ordinal: int, principals: Sequence[str], providers: Sequence[str]
+) -> Iterator[str]:
+    """Yield the lines of a block of arrivals.
+
+    Args:
+        block: The arrivals.
+        ordinal: Place of the first of them in the list of all.
+        principals: Names by index.
+        providers: Names by index.
+    """
+    columns = zip(
+        block.at_ns,
+        block.principal,
+        block.provider,
+        block.tokens,
+        block.service_ns,
+        block.fails,
+        block.cancel_after_ns,
+        strict=True,
+    )
+    for place, (at_ns, who, whom, tokens, service_ns, fails, cancel_ns) in enumerate(columns, ordinal):
+        yield arrival_line(place, at_ns, principals[who], providers[whom], tokens, service_ns, fails, cancel_ns)
 
 
 def outcome_line(

@@ -71,7 +71,7 @@ class LevelKind(IntEnum):
 
 
 class AttemptCol(IntEnum):
-    """Columns of an attempt row. The first five are those of a request row, so that a writer makes them once a request."""
+    """Columns of an attempt row; the first five are a request row's too, so that a writer makes them once a request."""
 
     ORDINAL = 0
     STREAM = 1

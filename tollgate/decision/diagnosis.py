@@ -7,6 +7,7 @@ controller's own checks are in :mod:`tollgate.decision.controller`, and a test h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from tollgate.core.breaker import BreakerState
 from tollgate.core.bucket import TokenBucket
@@ -108,7 +109,7 @@ def _buckets(lane: RequestLane, tokens: int, now_ns: int) -> Iterator[Check]:
         for pool in lane.pools:
             bucket = pool.requests if name == "requests_per_minute" else pool.tokens
             if bucket is not None:
-                level = decimal_text(bucket.level(now_ns), places=3)
+                level = _rounded(bucket.level(now_ns))
                 yield Check(
                     pool.scope,
                     name,
@@ -126,3 +127,9 @@ def _claim(kept: tuple[TokenBucket, Holder] | None, tokens: int) -> Iterator[Che
         observed = f"{tokens} tokens would delay an earlier request for {holder.tokens}"
         bound = f"leave {holder.tokens} by {ms_text(holder.due_ns)} ms"
         yield Check("workspace", "protect_large_requests", observed, bound, ok=False, hold=Hold.LARGER_REQUEST_FIRST)
+
+
+def _rounded(level: Fraction) -> str:
+    """Return a level as text: three places at most, no zeros at the end."""
+    text = decimal_text(level, places=3)
+    return text.rstrip("0").rstrip(".")
