@@ -202,7 +202,8 @@ class AdmissionController:
         """
         if not permit.release():
             return False
-        now_ns = max(now_ns, self._now_ns)
+        if now_ns < self._now_ns:  # noqa: PLR1730 - see _advance
+            now_ns = self._now_ns
         self._now_ns = now_ns
         decision, permit.decision = permit.decision, None
         lane = permit.lane
@@ -301,12 +302,12 @@ class AdmissionController:
 
     def _advance(self, now_ns: int) -> int:
         """Bring the controller to an instant and return it: expire, wake, let go. It is never before the latest one."""
-        now_ns = max(now_ns, self._now_ns)
+        if now_ns < self._now_ns:  # noqa: PLR1730 - a call of max() takes three times as long, on every event
+            now_ns = self._now_ns
         self._now_ns = self._advanced_ns = now_ns
-        room = self._room
-        if room.is_due(now_ns):
+        if self._room.earliest_ns <= now_ns:
             self._expire(now_ns)
-            self._is_due = room.wake_due(now_ns) or self._is_due
+            self._is_due = self._room.wake_due(now_ns) or self._is_due
         if self._is_due:
             self._dispatch(now_ns)
             self._is_due = False

@@ -36,9 +36,13 @@ when the wait is."""
 
 
 class WaitingRoom:
-    """Who waits in one controller."""
+    """Who waits in one controller.
 
-    __slots__ = ("_earliest_ns", "_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups")
+    Attributes:
+        earliest_ns: No expiry and no wake-up comes before this instant, ns; it can be early.
+    """
+
+    __slots__ = ("_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups", "earliest_ns")
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
         """Start empty."""
@@ -46,7 +50,7 @@ class WaitingRoom:
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
         self._ready = 0
-        self._earliest_ns = UNLIMITED
+        self.earliest_ns = UNLIMITED
         self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
         self._wakeups: Agenda[RequestLane | Pool] = Agenda(attrgetter("wake_ns"))
 
@@ -198,10 +202,6 @@ class WaitingRoom:
         """Whether any lane's head may be tried."""
         return self._ready > 0
 
-    def is_due(self, now_ns: int) -> bool:
-        """Return whether an expiry or a wake-up may have come by an instant. Quick; at times True for nothing."""
-        return self._earliest_ns <= now_ns
-
     def expired(self, until_ns: int) -> Ticket | None:
         """Return a request whose time was up by an instant, the earliest first; None if there is none."""
         return self._expiries.due(until_ns)
@@ -214,7 +214,7 @@ class WaitingRoom:
             any_due = True
             if isinstance(item, RequestLane):
                 self.make_ready(item)
-        self._earliest_ns = min(self._expiries.first_key(UNLIMITED), self._wakeups.first_key(UNLIMITED))
+        self.earliest_ns = min(self._expiries.first_key(UNLIMITED), self._wakeups.first_key(UNLIMITED))
         return any_due
 
     def next_instant_ns(self) -> int | None:
@@ -245,7 +245,7 @@ class WaitingRoom:
             ticket.expires_ns = expires_ns
             if expires_ns >= 0:
                 self._expiries.add(ticket)
-                self._earliest_ns = min(self._earliest_ns, expires_ns)
+                self.earliest_ns = min(self.earliest_ns, expires_ns)
 
     def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
         """Take a request out of its lane and of every count; returns whether it was the head."""
@@ -267,7 +267,7 @@ class WaitingRoom:
         if item.wake_ns != at_ns:
             item.wake_ns = at_ns
             self._wakeups.add(item)
-            self._earliest_ns = min(self._earliest_ns, at_ns)
+            self.earliest_ns = min(self.earliest_ns, at_ns)
 
     def _is_open(self, provider: ProviderPool, now_ns: int) -> bool:
         """Return whether a provider could take a call now; if it will at a known instant, note that."""
