@@ -76,8 +76,8 @@ def answer(ours: Result, theirs: Result, cls: str) -> str:
         f"**{ours.verdict}.** {why(ours)} {scope_of_claim(ours)}\n\n"
         f"Of {_exact(ours, 'arrivals', cls)} {cls} requests, {_percent(ours, cls)} % were admitted under *{mine}* and "
         f"{_percent(theirs, cls)} % under *{other}*, on the same arrivals: {_refusals(ours, cls)} instead of "
-        f"{_refusals(theirs, cls)}.{paid} Whose turn was possible waited at most {longest} instead of {longer}. In "
-        f"all, {_said(ours, 'completed')} requests completed instead of {_said(theirs, 'completed')}."
+        f"{_refusals(theirs, cls)}.{paid} None whose turn was possible waited longer than {longest}, against {longer}; "
+        f"{_said(ours, 'completed')} requests completed in all, against {_said(theirs, 'completed')}."
     )
 
 

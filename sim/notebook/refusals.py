@@ -38,8 +38,12 @@ def story_of_refusal(manifest: Manifest, outcomes: str, cls: str) -> str:
 
 def _wrapped(text: str) -> str:
     """Break long lines between words: a notebook's page would break them within one."""
-    lines = (wrap(line, COLUMNS, subsequent_indent=" " * 8) or [""] for line in text.splitlines())
+    lines = (wrap(line, COLUMNS, subsequent_indent=_indent_below(line)) or [""] for line in text.splitlines())
     return "\n".join(chain.from_iterable(lines))
+
+
+def _indent_below(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip()) + 4)
 
 
 def _refused(outcomes: str) -> Iterator[int]:
