@@ -113,8 +113,9 @@ def run(
     arrivals = None if observations_only and arrivals_out is None else LineDigest(arrivals_out)
     began_ns = host.cpu_ns()
     simulate = _simulate_reference if manifest.discipline == "reference" else _simulate
-    end_ns, checks = simulate(manifest, trace, arrivals, progress)
-    observations = instruments.observations()
+    with host.collector_paused():
+        end_ns, checks = simulate(manifest, trace, arrivals, progress)
+        observations = instruments.observations()
     used_ns = host.cpu_ns() - began_ns
     return Run(
         manifest=manifest,

@@ -7,7 +7,7 @@ state. It must not decide what happens next.
 
 from __future__ import annotations
 
-from sim.kernel import Callbacks
+from sim.kernel import Callbacks, Event
 from tollgate.decision import Estimate, Permit, Request, Ticket
 
 
@@ -102,3 +102,18 @@ class Call(Request):
         self.signal_ns = -1
         self.permit = None
         self.is_settled = False
+
+
+class GiveUp(Event):
+    """The instant at which a caller gives a request up, if it is not over by then.
+
+    Attributes:
+        call: The request.
+    """
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call) -> None:
+        """Make the event, not yet scheduled."""
+        super().__init__()
+        self.call = call

@@ -6,7 +6,7 @@ admitted to the target.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sim.kernel import Event, Kernel, Order
@@ -15,7 +15,7 @@ from sim.targets.controller import WORKSPACE, Target
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
 from sim.workload.blocks import ArrivalBlock
 from sim.world.backoff import backoff_ns
-from sim.world.call import Call
+from sim.world.call import Call, GiveUp
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, Transition
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import InvariantViolation
@@ -74,6 +74,7 @@ class World:
             self._clients = [manifest.client]
             self._seed_wait_ns = manifest.profile.workspace.max_queue_wait_ns
         self._phase_ends = [phase.end_ns for phase in manifest.phases]
+        self._last_phase = len(self._phase_ends) - 1
         self._phase = 0
         self._estimates: dict[int, Estimate] = {}
         self._unsettled: dict[int, Call] = {}
@@ -85,6 +86,8 @@ class World:
         self._on_end_of_service = (self._end_service,)
         self._on_retry = (self._ask_again,)
         self._on_wake = (self._wake,)
+        self._on_cancel = (self._cancel,)
+        self._on_timeout = (self._lose_patience,)
         self._next_arrival(0)
 
     @property
@@ -117,8 +120,8 @@ class World:
         if row is None:
             return
         at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter = row
-        while at_ns >= self._phase_ends[self._phase]:
-            self._phase += 1
+        while at_ns >= self._phase_ends[self._phase] and self._phase < self._last_phase:
+            self._phase += 1  # (a seed's arrival is rounded to a ms, and can so fall on the very end of the last phase)
         ordinal = self.arrived
         call = Call(
             str(ordinal),
@@ -136,11 +139,11 @@ class World:
         self.last_arrival_ns = at_ns
         self._unsettled[ordinal] = call
         if cancel_after_ns >= 0:
-            self._give_up_at(call, at_ns + cancel_after_ns, self._cancel)
+            self._kernel.at(at_ns + cancel_after_ns, Order.CANCEL, GiveUp(call), self._on_cancel)
         timeout_ns = self._clients[stream].timeout_ns
         if timeout_ns is not None:
             call.patience_ns = call.deadline_ns = at_ns + timeout_ns
-            self._give_up_at(call, at_ns + timeout_ns, self._lose_patience)
+            self._kernel.at(at_ns + timeout_ns, Order.CANCEL, GiveUp(call), self._on_timeout)
         self._ask(call, at_ns)
         if not ordinal % ARRIVALS_A_LOOK:
             self._trace.flush_if_full()
@@ -278,11 +281,9 @@ class World:
 
     # Callers who give up
 
-    def _give_up_at(self, call: Call, at_ns: int, give_up: Callable[[Call], None]) -> None:
-        self._kernel.at(at_ns, Order.CANCEL, Event(), (lambda _event: give_up(call),))
-
-    def _cancel(self, call: Call) -> None:
+    def _cancel(self, event: GiveUp) -> None:
         """The caller cancels: wherever its request is, it is given up."""
+        call = event.call
         if call.is_settled:
             return
         now_ns = self._kernel.now_ns
@@ -296,8 +297,9 @@ class World:
             self._settle(call, _GONE, NONE, now_ns)
         self._decide(now_ns)
 
-    def _lose_patience(self, call: Call) -> None:
+    def _lose_patience(self, event: GiveUp) -> None:
         """The time-out is over: a call in service is left; a request that waits has this instant as its deadline."""
+        call = event.call
         if call.permit is not None:
             now_ns = self._kernel.now_ns
             call.signal_ns = now_ns

@@ -27,7 +27,7 @@ from math import lcm
 from tollgate.core.errors import CallerError, ConfigError, InvariantViolation
 from tollgate.core.units import Rate
 
-__all__ = ["TokenBucket", "first_short", "take_all", "try_take_all"]
+__all__ = ["TokenBucket", "first_short", "try_take_all", "try_take_each"]
 
 
 class TokenBucket:
@@ -205,31 +205,6 @@ def first_short(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     return -1
 
 
-def take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> None:
-    """Take ``n`` units from each of several buckets that are known to hold them.
-
-    Args:
-        buckets: Distinct buckets, each of which :meth:`TokenBucket.fits` the amount at this instant.
-        n: Units, 0 or more.
-        now_ns: The instant.
-
-    Raises:
-        CallerError: If ``n`` is negative; nothing has changed.
-        InvariantViolation: If a bucket lacks them, or is listed twice and cannot pay twice.
-    """
-    if n < 0:
-        raise CallerError(f"buckets cannot be asked for {n} units")
-    for bucket in buckets:
-        x = now_ns * bucket.gain
-        full = bucket.full
-        if full < x:  # noqa: PLR1730
-            full = x
-        full += n * bucket.grain
-        if full - x > bucket.cap:
-            raise _lacking(bucket, n, now_ns)
-        bucket.full = full
-
-
 def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     """Take ``n`` units from every bucket, or from none.
 
@@ -247,12 +222,48 @@ def try_take_all(buckets: Sequence[TokenBucket], n: int, now_ns: int) -> int:
     """
     short = first_short(buckets, n, now_ns)
     if short < 0:
-        take_all(buckets, n, now_ns)
+        for bucket in buckets:
+            bucket.take(n, now_ns)
     return short
 
 
 def _lacking(bucket: TokenBucket, n: int, now_ns: int) -> InvariantViolation:
     return InvariantViolation(f"{n} units were drawn at {now_ns} ns from a bucket that lacks them: {bucket!r}")
+
+
+def try_take_each(buckets: Sequence[TokenBucket], ones: int, n: int, now_ns: int) -> int:
+    """Take one unit from each of the first ``ones`` buckets and ``n`` units from each of the others, or nothing at all.
+
+    What a request costs where some buckets count requests and some count units, in one pass: each bucket's next state
+    is worked out once, and written only when all of them can pay.
+
+    Args:
+        buckets: Distinct buckets; one that is listed twice would pay once.
+        ones: How many of them, from the first on, count requests.
+        n: Units, 0 or more.
+        now_ns: The instant.
+
+    Returns:
+        -1 if all was taken; otherwise the index of the first bucket that cannot pay, and nothing has changed.
+
+    Raises:
+        CallerError: If ``n`` is negative.
+    """
+    if n < 0:
+        raise CallerError(f"buckets cannot be asked for {n} units")
+    states = []
+    for index, bucket in enumerate(buckets):
+        x = now_ns * bucket.gain
+        full = bucket.full
+        if full < x:  # noqa: PLR1730
+            full = x
+        full += bucket.grain if index < ones else n * bucket.grain
+        if full - x > bucket.cap:
+            return index
+        states.append(full)
+    for bucket, full in zip(buckets, states, strict=True):
+        bucket.full = full
+    return -1
 
 
 def _check_burst(burst: int) -> None:

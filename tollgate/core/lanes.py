@@ -42,14 +42,16 @@ class Lane(Generic[T]):
         self.turn = 0
         self.credit = 0
         self.credited_turn = 0
-        self._items: OrderedDict[T, None] = OrderedDict()
+        self._items: OrderedDict[T, None] | None = None  # made when something first waits: most lanes never need it
 
     def __iter__(self) -> Iterator[T]:
         """Iterate over the items, the head first."""
-        return iter(self._items)
+        return iter(self._items or ())
 
     def append(self, item: T) -> None:
         """Put an item at the end."""
+        if self._items is None:
+            self._items = OrderedDict()
         if not self.size:
             self.head = item
         self._items[item] = None
@@ -64,7 +66,7 @@ class Lane(Generic[T]):
         Raises:
             InvariantViolation: If the item does not wait here.
         """
-        if item not in self._items:
+        if self._items is None or item not in self._items:
             raise InvariantViolation("the item does not wait in this lane")
         del self._items[item]
         self.size -= 1

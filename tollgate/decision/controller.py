@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Final
 
 from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
-from tollgate.core.bucket import take_all
 from tollgate.core.deny import REASONS, Denial, DenyReason
 from tollgate.core.errors import CallerError, InvariantViolation
 from tollgate.decision import preflight
@@ -179,7 +178,7 @@ class AdmissionController:
         if reason is not None:
             self._refuse(ticket, lane, reason, now_ns)
             return ticket
-        hold = lane.hold if lane.size else self._eligibility.hold(ticket, lane, now_ns)
+        hold = lane.hold if lane.size else self._eligibility.pay(ticket, lane, now_ns)
         if hold is _NONE:
             self._admit(ticket, lane, now_ns)
             self._is_due = self._workspace.waiting > 0 and self._eligibility.may_free_others(lane)
@@ -336,7 +335,7 @@ class AdmissionController:
             if reason is not None:
                 self._refuse(ticket, lane, reason, now_ns)
             else:
-                hold = self._eligibility.hold(ticket, lane, now_ns)
+                hold = self._eligibility.pay(ticket, lane, now_ns)
                 if hold is not _NONE:
                     if not room.hold_back(ticket, lane, hold, now_ns):
                         passed_over.append(lane)
@@ -356,13 +355,11 @@ class AdmissionController:
         return self._budgets.refusal(request.budget_id, request.estimate, lane.pools)
 
     def _admit(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
-        """Spend what an admission spends, and record it; that nothing holds the request has been checked."""
+        """Give a request that nothing holds, and that is paid for, its permit, and record the decision."""
         principal = lane.principal
         provider = lane.provider
         request = ticket.request
         estimate = request.estimate
-        take_all(lane.request_buckets, 1, now_ns)
-        take_all(lane.token_buckets, ticket.tokens, now_ns)
         permit = Permit(lane.gauges)
         permit.lane = lane
         active = principal.gauge.in_use

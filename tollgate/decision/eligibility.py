@@ -1,13 +1,14 @@
 """May this request go now? Every check of a request against the state of the moment, in one place.
 
-This module owns the order of these checks and the names of what holds a request. It must not spend, admit or queue
-anything: what it returns changes nothing but the numbers it gives to claims.
+The last of the checks is whether the buckets can pay, and it is paying: a request that nothing holds has been paid for.
+This module owns the order of these checks and the names of what holds a request. It must not take permits, admit or
+queue anything.
 """
 
 from __future__ import annotations
 
 from tollgate.core.breaker import BreakerState
-from tollgate.core.bucket import TokenBucket, first_short
+from tollgate.core.bucket import TokenBucket, first_short, try_take_each
 from tollgate.decision.claims import Claims, Holder, would_delay
 from tollgate.decision.evidence import Hold
 from tollgate.decision.pools import RequestLane, Ticket, WorkspacePool
@@ -35,13 +36,18 @@ class Eligibility:
         self._claims = Claims()
         self.protects_large = protects_large
 
-    def hold(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> Hold:
-        """Return what holds a request that nothing in its lane is ahead of; ``Hold.NONE`` if it may go.
+    def pay(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> Hold:
+        """Draw what a request costs from its buckets, unless something holds it.
+
+        Nothing in its lane may be ahead of it.
 
         Args:
             ticket: The request.
             lane: Its lane.
             now_ns: The instant, ns.
+
+        Returns:
+            What holds it, and nothing has changed; ``Hold.NONE`` if it is paid for and may go.
         """
         principal = lane.principal
         provider = lane.provider
@@ -70,15 +76,12 @@ class Eligibility:
         breaker = provider.breaker
         if breaker is not None and breaker.state is not _CLOSED and not breaker.may_acquire(now_ns):
             return Hold.BREAKER_OPEN
-        short = first_short(lane.request_buckets, 1, now_ns)
-        if short >= 0:
-            return lane.request_hold(short)
-        short = first_short(lane.token_buckets, ticket.tokens, now_ns)
-        if short >= 0:
-            return lane.token_hold(short)
         if self._claims.by_number and self.kept_for(ticket, now_ns) is not None:
-            return Hold.LARGER_REQUEST_FIRST
-        return _NONE
+            # A bucket that lacks its own tokens, or a request, is the plainer reason.
+            short = lane.first_short(ticket.tokens, now_ns)
+            return Hold.LARGER_REQUEST_FIRST if short < 0 else lane.hold_of_bucket(short)
+        short = try_take_each(lane.buckets, len(lane.request_buckets), ticket.tokens, now_ns)
+        return _NONE if short < 0 else lane.hold_of_bucket(short)
 
     def kept_for(self, ticket: Ticket, now_ns: int) -> tuple[TokenBucket, Holder] | None:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from tollgate.core.agenda import Agenda
 from tollgate.core.breaker import Breaker
-from tollgate.core.bucket import TokenBucket
+from tollgate.core.bucket import TokenBucket, first_short
 from tollgate.core.errors import InvariantViolation
 from tollgate.core.gauge import Gauge
 from tollgate.core.lanes import Lane
@@ -157,7 +157,7 @@ class PrincipalPool(Pool):
 
     def __init__(self, name: str, limits: AdmissionLimits, workspace: WorkspacePool, now_ns: int) -> None:
         """Make a principal's pool in a workspace."""
-        self.resting: list[RequestLane] = []
+        self.resting: tuple[RequestLane, ...] = ()
         self.reserved = 0
         self.share = UNLIMITED
         super().__init__("principal", name, limits, now_ns)
@@ -236,6 +236,7 @@ class RequestLane(Lane[Ticket]):
         terms: What the limits of its pools say together.
         request_buckets: Those request buckets of its pools that exist.
         token_buckets: Those token buckets of its pools that exist.
+        buckets: Both, the request buckets first.
         hold: What holds its head, as last seen.
         ready: Where it stands while its head may be tried.
         queued_turn: Its turn while it stands there, else 0.
@@ -243,6 +244,7 @@ class RequestLane(Lane[Ticket]):
     """
 
     __slots__ = (
+        "buckets",
         "gauge",
         "gauges",
         "hold",
@@ -278,16 +280,21 @@ class RequestLane(Lane[Ticket]):
         self.ready = self.provider.ready_reserved if self.principal.reserved else self.provider.ready
         self.request_buckets = _present(principal.requests, workspace.requests, provider.requests)
         self.token_buckets = _present(principal.tokens, workspace.tokens, provider.tokens)
+        self.buckets = self.request_buckets + self.token_buckets
 
-    def request_hold(self, index: int) -> Hold:
-        """Return what a lack in ``request_buckets[index]`` is called."""
-        bucket = self.request_buckets[index]
-        return next(REQUEST_HOLDS[pool.scope] for pool in self.pools if pool.requests is bucket)
-
-    def token_hold(self, index: int) -> Hold:
-        """Return what a lack in ``token_buckets[index]`` is called."""
-        bucket = self.token_buckets[index]
+    def hold_of_bucket(self, index: int) -> Hold:
+        """Return what a lack in ``buckets[index]`` is called."""
+        bucket = self.buckets[index]
+        if index < len(self.request_buckets):
+            return next(REQUEST_HOLDS[pool.scope] for pool in self.pools if pool.requests is bucket)
         return next(TOKEN_HOLDS[pool.scope] for pool in self.pools if pool.tokens is bucket)
+
+    def first_short(self, tokens: int, now_ns: int) -> int:
+        """Return the index in ``buckets`` of the first that lacks its share of a request; -1 if none does."""
+        short = first_short(self.request_buckets, 1, now_ns)
+        if short < 0 and (short := first_short(self.token_buckets, tokens, now_ns)) >= 0:
+            short += len(self.request_buckets)
+        return short
 
     def never_fits(self, tokens: int) -> bool:
         """Return whether a bucket of this lane can never pay for a request of so many tokens."""

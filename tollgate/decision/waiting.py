@@ -144,7 +144,7 @@ class WaitingRoom:
         elif ticket.eligible_since_ns < 0:
             ticket.eligible_since_ns = now_ns
         if hold in _UNTIL_OWN_RELEASE:
-            lane.principal.resting.append(lane)
+            lane.principal.resting += (lane,)
             return True
         if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
             self._eligibility.claim(ticket)
@@ -195,7 +195,7 @@ class WaitingRoom:
     def call_ended(self, principal: PrincipalPool) -> None:
         """One of a principal's calls has ended: its lanes may go again."""
         self.make_ready(*principal.resting)
-        principal.resting.clear()
+        principal.resting = ()
 
     @property
     def has_ready(self) -> bool:

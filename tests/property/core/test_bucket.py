@@ -21,6 +21,7 @@ from tollgate.core.bucket import TokenBucket
 from tollgate.core.units import NS_PER_S, Rate
 
 TryTakeAll = Callable[[Sequence[TokenBucket], int, int], int]
+TryTakeEach = Callable[[Sequence[TokenBucket], int, int, int], int]
 
 
 class FractionBucket:
@@ -304,6 +305,29 @@ def charging_is_all_or_nothing(try_take_all: TryTakeAll, how: settings) -> None:
     check()
 
 
+def a_request_pays_one_here_and_its_units_there_or_nothing(try_take_each: TryTakeEach, how: settings) -> None:
+    @how
+    @given(
+        st.lists(st.tuples(st.builds(Rate, st.integers(0, 9), st.integers(1, 9)), bursts), max_size=5),
+        st.integers(0, 5),
+        st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8)), max_size=15),
+    )
+    def check(shapes, ones, asks):
+        buckets = [TokenBucket(rate=rate, burst=burst) for rate, burst in shapes]
+        models = [FractionBucket(rate, burst, Fraction(burst)) for rate, burst in shapes]
+        now_ns = 0
+        for gap, n in asks:
+            now_ns += gap
+            costs = [1 if index < ones else n for index in range(len(models))]
+            short = [index for index, model in enumerate(models) if model.wait_ns(costs[index], now_ns) != 0]
+            assert try_take_each(buckets, ones, n, now_ns) == (short[0] if short else -1)
+            if not short:
+                assert all(model.try_take(cost, now_ns) for model, cost in zip(models, costs, strict=True))
+            assert [bucket.level(now_ns) for bucket in buckets] == [model.level for model in models]
+
+    check()
+
+
 WITNESSES = (
     levels_equal_the_model,
     refusals_and_questions_change_nothing,
@@ -323,6 +347,10 @@ def test_bucket(witness):
 
 def test_charging_several_buckets_is_all_or_nothing():
     charging_is_all_or_nothing(bucket_module.try_take_all, checked)
+
+
+def test_paying_for_a_request_is_all_or_nothing():
+    a_request_pays_one_here_and_its_units_there_or_nothing(bucket_module.try_take_each, checked)
 
 
 # ------------------------------------------------------------------------------------------------ planted bugs
@@ -452,6 +480,17 @@ def names_the_last_that_refuses(buckets, n, now_ns):
     return index if index < 0 else max(i for i, bucket in enumerate(buckets) if not bucket.fits(n, now_ns))
 
 
+def pays_as_it_goes(buckets, ones, n, now_ns):
+    for index, bucket in enumerate(buckets):
+        if not bucket.try_take(1 if index < ones else n, now_ns):
+            return index
+    return -1
+
+
+def counts_one_request_bucket_too_few(buckets, ones, n, now_ns):
+    return bucket_module.try_take_each(buckets, max(ones - 1, 0), n, now_ns)
+
+
 @dataclass(frozen=True)
 class Planted:
     bug: object
@@ -478,6 +517,8 @@ PLANTED = (
     Planted(EarnsForTheWayBack, a_new_rate_does_not_pay_for_a_step_back),
     Planted(charges_as_it_goes, charging_is_all_or_nothing),
     Planted(names_the_last_that_refuses, charging_is_all_or_nothing),
+    Planted(pays_as_it_goes, a_request_pays_one_here_and_its_units_there_or_nothing),
+    Planted(counts_one_request_bucket_too_few, a_request_pays_one_here_and_its_units_there_or_nothing),
 )
 
 
