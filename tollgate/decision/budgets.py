@@ -1,6 +1,7 @@
 """Invocation budgets: what all attempts of one invocation may use together.
 
-Budgets are kept under the exact budget id, in each scope apart, and forgotten when the invocation settles. This module
+Budgets are kept under the exact budget id, in each scope apart, and forgotten when the invocation settles. An
+invocation's use is counted from the first profile that limits it: without budgets there is nothing to keep. This module
 owns that arithmetic. It must not know queues, permits or time.
 """
 
@@ -43,33 +44,39 @@ class InvocationBudgets:
             estimate: What the attempt would use.
             pools: Its scopes, in the order in which they are checked.
         """
+        attempts, cost_micros, tokens = _asked(estimate)
         used_by_scope = self._used.get(budget_id, {})
         for pool in pools:
             used, limits = used_by_scope.get(pool.key) or _Used(), pool.limits
-            if limits.max_attempts is not None and used.attempts + _attempts(estimate) > limits.max_attempts:
+            if _breaks(used.attempts, attempts, limits.max_attempts):
                 return DenyReason.ATTEMPTS
-            if (
-                limits.max_cost_micros is not None
-                and used.cost_micros + (estimate.cost_micros or 0) > limits.max_cost_micros
-            ):
+            if _breaks(used.cost_micros, cost_micros, limits.max_cost_micros):
                 return DenyReason.COST
-            if limits.max_tokens is not None and used.tokens + (estimate.tokens or 0) > limits.max_tokens:
+            if _breaks(used.tokens, tokens, limits.max_tokens):
                 return DenyReason.TOKENS
         return None
 
     def charge(self, budget_id: str, estimate: Estimate, pools: tuple[Pool, ...]) -> None:
         """Count one dispatched attempt in every scope."""
+        attempts, cost_micros, tokens = _asked(estimate)
         used_by_scope = self._used.setdefault(budget_id, {})
         for pool in pools:
             used = used_by_scope.setdefault(pool.key, _Used())
-            used.attempts += _attempts(estimate)
-            used.cost_micros += estimate.cost_micros or 0
-            used.tokens += estimate.tokens or 0
+            used.attempts += attempts
+            used.cost_micros += cost_micros
+            used.tokens += tokens
 
     def settle(self, budget_id: str) -> None:
         """Forget an invocation that has ended."""
         self._used.pop(budget_id, None)
 
 
-def _attempts(estimate: Estimate) -> int:
-    return 1 if estimate.attempts is None else estimate.attempts
+def _asked(estimate: Estimate) -> tuple[int, int, int]:
+    """Return the attempts, micro-units and tokens that an attempt asks for; what is not known counts as none of it."""
+    attempts = 1 if estimate.attempts is None else estimate.attempts
+    return attempts, estimate.cost_micros or 0, estimate.tokens or 0
+
+
+def _breaks(used: int, asked: int, limit: int | None) -> bool:
+    """Return whether a budget cannot give what is asked. Who asks for nothing meets it, even where it is overspent."""
+    return limit is not None and asked > 0 and used + asked > limit

@@ -19,11 +19,19 @@ from tollgate.decision.pools import Ticket
 
 
 class Holder(NamedTuple):
-    """The claim for which a bucket is kept: its number, its tokens, and the instant at which it is due, ns."""
+    """A live claim that holds at least one bucket.
+
+    Attributes:
+        claim: Its number.
+        tokens: Its tokens.
+        due_ns: The instant at which it is due, ns.
+        buckets: Every token bucket it draws on, held by it or by a lower claim.
+    """
 
     claim: int
     tokens: int
     due_ns: int
+    buckets: tuple[TokenBucket, ...]
 
 
 class Claims:
@@ -51,28 +59,29 @@ class Claims:
         """Close the claim of a ticket that was decided."""
         self.by_number.pop(ticket.claim, None)
 
-    def holders(self, now_ns: int, is_live: Callable[[Ticket, int], bool]) -> dict[TokenBucket, Holder]:
-        """Return the holder of each bucket that has one.
+    def holders(self, now_ns: int, is_live: Callable[[Ticket, int], bool]) -> list[Holder]:
+        """Return the holders, lowest claim first.
 
         Args:
             now_ns: The instant, ns.
             is_live: Whether a claim counts, given its ticket and the instant.
         """
-        found: dict[TokenBucket, Holder] = {}
+        found: list[Holder] = []
+        held: list[TokenBucket] = []
         for number, ticket in self.by_number.items():
-            lane = ticket.lane
-            if not is_live(ticket, now_ns):
+            buckets = ticket.lane.token_buckets
+            free = [bucket for bucket in buckets if bucket not in held]
+            if not free or not is_live(ticket, now_ns):
                 continue
-            tokens = ticket.tokens
-            due = [bucket.ready_ns(tokens, now_ns) for bucket in lane.token_buckets]
-            holder = Holder(number, tokens, max((instant for instant in due if instant is not None), default=now_ns))
-            for bucket in lane.token_buckets:
-                found.setdefault(bucket, holder)
+            held += free
+            due = [bucket.ready_ns(ticket.tokens, now_ns) for bucket in buckets]
+            due_ns = max((instant for instant in due if instant is not None), default=now_ns)
+            found.append(Holder(number, ticket.tokens, due_ns, buckets))
         return found
 
 
 def would_delay(bucket: TokenBucket, tokens: int, now_ns: int, holder: Holder) -> bool:
-    """Return whether drawing ``tokens`` from a bucket now makes its holder miss its due instant.
+    """Return whether drawing ``tokens`` from a bucket now makes a holder that draws on it miss its due instant.
 
     With the bucket's own figures: after the draw it is full at ``max(full, now * gain) + tokens * grain``, and the
     holder fits at ``due`` if what is then missing, and its own tokens, are within the capacity.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Final
 
 from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
@@ -289,11 +290,13 @@ class AdmissionController:
         self._pools.configure(profile, now_ns)
         self._eligibility.protects_large = profile.scheduling.protect_large_requests
         self._room.follow(profile.scheduling)
-        for lane in self._pools.all_lanes():
-            for ticket in list(lane):
-                reason = preflight.refusal(ticket.request, lane, now_ns)
-                if reason is not None:
-                    self._refuse(ticket, lane, reason, now_ns)
+        lanes = list(self._pools.all_lanes())
+        waiting = sorted((ticket for lane in lanes for ticket in lane), key=attrgetter("place"))
+        for ticket in waiting:
+            reason = preflight.refusal(ticket.request, ticket.lane, now_ns)
+            if reason is not None:
+                self._refuse(ticket, ticket.lane, reason, now_ns)
+        for lane in lanes:
             self._room.set_up_again(lane)
         self._is_due = self._workspace.waiting > 0
 
@@ -432,6 +435,7 @@ class AdmissionController:
             self.clamped_pauses += 1
         provider.paused_until_ns = max(provider.paused_until_ns, now_ns + honoured_ns)
         self._pressure.add(now_ns)
+        self._room.provider_held(provider, now_ns)
         return RetryAfter(honoured_ns)
 
     def _publish(self, provider: str, transitions: tuple[Transition, ...]) -> tuple[Transition, ...]:

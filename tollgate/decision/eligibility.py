@@ -87,13 +87,12 @@ class Eligibility:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
         if not self._claims.by_number:
             return None
-        holders = self._claims.holders(now_ns, self._is_live)
-        for bucket in ticket.lane.token_buckets:
-            holder = holders.get(bucket)
-            if holder is None or (ticket.claim and ticket.claim <= holder.claim):
-                continue
-            if would_delay(bucket, ticket.tokens, now_ns, holder):
-                return bucket, holder
+        for holder in self._claims.holders(now_ns, self._is_live):
+            if ticket.claim and ticket.claim <= holder.claim:
+                break  # the others' numbers are higher still
+            for bucket in ticket.lane.token_buckets:
+                if bucket in holder.buckets and would_delay(bucket, ticket.tokens, now_ns, holder):
+                    return bucket, holder
         return None
 
     def claim(self, ticket: Ticket) -> None:

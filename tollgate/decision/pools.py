@@ -35,6 +35,7 @@ class Ticket:
         tokens: Tokens of its estimate, 0 if absent or malformed.
         requested_ns: When it asked, ns.
         is_waiting: Whether it waits in its lane.
+        place: Its place among all that have ever waited; set when it starts to.
         expires_ns: Instant at which it is refused if it still waits, ns; -1 for never, and once it no longer waits.
         hold: What first made it wait.
         claim: Its number among the requests deferred by token buckets alone, 0 if it has none.
@@ -49,10 +50,13 @@ class Ticket:
         "hold",
         "is_waiting",
         "lane",
+        "place",
         "request",
         "requested_ns",
         "tokens",
     )
+
+    place: int
 
     def __init__(self, request: Request, lane: RequestLane, requested_ns: int) -> None:
         """Open a ticket."""

@@ -42,7 +42,7 @@ class WaitingRoom:
         earliest_ns: No expiry and no wake-up comes before this instant, ns; it can be early.
     """
 
-    __slots__ = ("_eligibility", "_expiries", "_pools", "_ready", "_turns", "_wakeups", "earliest_ns")
+    __slots__ = ("_eligibility", "_entered", "_expiries", "_pools", "_ready", "_turns", "_wakeups", "earliest_ns")
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
         """Start empty."""
@@ -50,6 +50,7 @@ class WaitingRoom:
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
         self._ready = 0
+        self._entered = 0
         self.earliest_ns = UNLIMITED
         self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
         self._wakeups: Agenda[RequestLane | Pool] = Agenda(attrgetter("wake_ns"))
@@ -73,6 +74,8 @@ class WaitingRoom:
 
     def enter(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> None:
         """Let a request wait at the end of its lane for the reason given."""
+        self._entered += 1
+        ticket.place = self._entered
         ticket.hold = hold
         ticket.is_waiting = True
         lane.append(ticket)
@@ -224,6 +227,11 @@ class WaitingRoom:
         if gauge.in_use < gauge.limit:
             earliest_ns = min(earliest_ns, self._wakeups.first_key(UNLIMITED))
         return earliest_ns if earliest_ns < UNLIMITED else None
+
+    def provider_held(self, provider: ProviderPool, now_ns: int) -> None:
+        """Those who wait for a provider that has just asked for a pause are to be looked at when that is over."""
+        if provider.waiting:
+            self._note_opening(provider, now_ns)
 
     def follow(self, scheduling: Scheduling) -> None:
         """Take over a profile's discipline; lanes keep their order."""
