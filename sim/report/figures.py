@@ -14,7 +14,7 @@ from sim.measure.series import SeriesView
 from sim.report import panels, style
 from sim.report.result import Observation, Result
 from sim.report.series import by_label
-from sim.report.style import ReportFigure, new_figure, styled
+from sim.report.style import ReportFigure, finish, new_figure, styled
 from sim.report.text import listing, rounded, seconds_text, short, with_unit
 
 PANELS_MAX: Final = 4
@@ -51,9 +51,9 @@ def bands(view: SeriesView, result: Result) -> ReportFigure:
     """Draw phases, outages, breaker states and pauses as bands over time."""
     with styled():
         rows = panels.band_rows(view)
-        fig = new_figure(1.2 + 0.28 * len(rows))
+        fig = new_figure(1.4 + 0.28 * len(rows))
         ax = fig.subplots()
-        panels.bands(ax, view, rows)
+        panels.bands(ax, view, rows, key_below=panels.BELOW_TIME_AXIS)
         panels.time_axis(ax, view)
         return _finished(fig, result, "phases and provider states", _band_words(view))
 
@@ -145,7 +145,7 @@ def fairness(result: Result) -> ReportFigure:
 
 def _finished(fig: ReportFigure, result: Result, subject: str, words: str) -> ReportFigure:
     """Put the verdict and the subject into the title, and the words where a screen reader finds them."""
-    fig.suptitle(f"{result.verdict}: {subject}", x=0.01, ha="left", color=style.VERDICT_COLOURS[result.verdict])
+    finish(fig, f"{result.verdict}: {subject}", style.VERDICT_COLOURS[result.verdict])
     fig.alt = f"{subject[0].upper()}{subject[1:]}. {words}".strip()
     return fig
 

@@ -39,6 +39,9 @@ _BANDS: Final = {
 }
 """Key, colour and hatch of each state that is not the usual one."""
 
+BELOW_TIME_AXIS: Final = 4.0
+"""Where a key stands clear of an axis' numbers and its label, in heights of a letter."""
+
 _PHASE_SHADES: Final = (style.SHADE, style.PALE)
 _MARKERS: Final = {"PASS": "o", "FAIL": "X", "INCONCLUSIVE": "D", "INVALID": "s"}
 _DASHED: Final = (0, (2, 2))
@@ -183,8 +186,15 @@ def band_rows(view: SeriesView) -> list[BandRow]:
     return sorted(rows, key=lambda row: (_ROW_ORDER.get(row[0], len(_ROW_ORDER)), row[1]))
 
 
-def bands(ax: Axes, view: SeriesView, rows: Sequence[BandRow]) -> None:
-    """Draw phases, outages, breakers and pauses as bands over time; a breaker's row is empty while it is closed."""
+def bands(ax: Axes, view: SeriesView, rows: Sequence[BandRow], *, key_below: float = 0.5) -> None:
+    """Draw phases, outages, breakers and pauses as bands over time; a breaker's row is empty while it is closed.
+
+    Args:
+        ax: Where to draw.
+        view: The run's series.
+        rows: From ``band_rows``.
+        key_below: How far below the axis the key of the states stands, in heights of a letter.
+    """
     for at, (kind, label) in enumerate(rows):
         own = [band for band in view.bands if band.kind == kind and label in {"", band.label}]
         for place, band in enumerate(own):
@@ -204,7 +214,7 @@ def bands(ax: Axes, view: SeriesView, rows: Sequence[BandRow]) -> None:
         if state in seen
     ]
     if keys:
-        ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0, 0), ncols=len(keys))
+        ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(keys), borderaxespad=key_below)
     _name_phases(ax, view)
 
 

@@ -39,6 +39,9 @@ VERDICT_COLOURS: Final = {"PASS": "#00694C", "FAIL": "#A33A00", "INCONCLUSIVE": 
 WIDTH_INCHES: Final = 7.4
 """Width of every figure: on a page of 1000 pixels the letters come out near the size of the text."""
 
+_PAD: Final = 0.6
+"""Space around axes, their labels and titles, in heights of a letter."""
+
 _RC: Final[dict[RcKeyType, object]] = {
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
@@ -104,7 +107,20 @@ def styled() -> Iterator[None]:
 
 def new_figure(height_inches: float) -> ReportFigure:
     """Return an empty figure of the common width; call inside ``styled``."""
-    return ReportFigure(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
+    return ReportFigure(figsize=(WIDTH_INCHES, height_inches))
+
+
+def finish(fig: Figure, title: str, colour: str) -> None:
+    """Put the title on a figure that is drawn, and place its axes so that nothing overlaps; call inside ``styled``.
+
+    Axes are placed once, here, and not at each save, so that a figure saved twice is the same twice. Constrained layout
+    would not do: its solver orders its variables by their addresses in memory, and the last bits of places follow.
+    """
+    pad_inches = _PAD * mpl.rcParams["font.size"] / 72
+    place = {"x": pad_inches / WIDTH_INCHES, "y": 1 - pad_inches / fig.get_figheight()}
+    fig.suptitle(title, **place, ha="left", color=colour)
+    fig.tight_layout(pad=_PAD)
+    fig.set_layout_engine(None)  # with the engine left in place every save would draw twice
 
 
 def svg(fig: Figure, prefix: str = "f") -> str:
@@ -120,7 +136,20 @@ def svg(fig: Figure, prefix: str = "f") -> str:
         fig.savefig(buffer, format="svg", metadata=_NO_METADATA)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]  # the XML declaration and document type have no place inside a page
-    text = re.sub(r'\bid="', f'id="{prefix}-', text)
-    text = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", text)
+    text = _numbered(text, prefix)
     alt = html.escape(getattr(fig, "alt", ""), quote=True)
     return text.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1).strip() + "\n"
+
+
+def _numbered(text: str, prefix: str) -> str:
+    """Return an SVG with its ids numbered in order of appearance, whether it is their element or a use of it.
+
+    matplotlib makes ids by hashing floats, of which the last bits may depend on the processor.
+    """
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"{match[1]}{prefix}-{numbers.setdefault(match[2], len(numbers))}"
+
+    # Inside of tags only: a name with something like an id in it is text.
+    return re.sub(r"<[^>]+>", lambda tag: re.sub(r'(\bid="|\bhref="#|\burl\(#)([^")]+)', number, tag[0]), text)

@@ -56,6 +56,20 @@ def test_ids_of_two_figures_on_a_page_do_not_meet(svgs):
     assert {one or other for one, other in targets} <= set(re.findall(r'\bid="([^"]+)"', text))
 
 
+def test_ids_are_numbered_and_hold_no_hash_of_a_place(svgs):
+    for name, text in svgs.items():
+        ids = re.findall(r'\bid="([^"]+)"', text)
+        used = re.findall(r'(?:\bid="|href="#|url\(#)([^")]+)', text)
+        assert set(used) == set(ids) == {f"{name}-{number}" for number in range(len(ids))}
+        assert list(dict.fromkeys(used)) == [f"{name}-{number}" for number in range(len(ids))]
+
+
+def test_a_name_that_looks_like_an_id_is_only_text(make_record, make_report):
+    changes = {"quiet_admitted": {"id": 'url(#a) id="b"'}}
+    text = svg(figures.gates(make_report(make_record("PASS", gate_changes=changes)).result))
+    assert 'url(#a) id="b"' in text
+
+
 def test_a_notebook_gets_the_figure_as_svg_without_pyplot():
     code = "import sys, sim.report.figures; print('matplotlib.pyplot' in sys.modules, 'pandas' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
