@@ -1,7 +1,7 @@
 """Controller and model in step: each step goes to both, and whatever either says is compared.
 
-After every poll the instants up to the announced wake-up are searched in the model: none of them may hold a decision, so
-that a driver which sleeps until the wake-up never decides late.
+After every poll the instants up to the announced wake-up are searched in the model: none of them may hold a decision,
+so that a driver which sleeps until the wake-up never decides late.
 """
 
 from __future__ import annotations

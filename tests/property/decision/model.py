@@ -1,8 +1,8 @@
 """A slow and plain admission controller, written from specification 01, to compare the real one with.
 
-It keeps dictionaries, lists and exact fractions, looks at every lane for every decision, and knows no heap, no index and
-no memory of what it found before. Where the specification leaves a choice, the reading taken here is marked ``Reading``.
-It covers the discipline of turns; the weighted one has a property of its own.
+It keeps dictionaries, lists and exact fractions, looks at every lane for every decision, and knows no heap, no index
+and no memory of what it found before. Where the specification leaves a choice, the reading taken here is marked
+``Reading``. It covers the discipline of turns; the weighted one has a property of its own.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Model:
         return [("principal", item.lane[0]), ("workspace", ""), ("provider", item.lane[1])]
 
     def follow(self, profile: AdmissionProfile) -> None:
-        """Take over a profile; what exists keeps its level and its state, and what is gone is forgotten once it is idle.
+        """Take over a profile; what exists keeps its level and its state, what is gone and idle is forgotten.
 
         Reading: a scope's buckets begin, full, when it first takes part: workspace and providers with the profile that
         names them, a principal with its first request.
@@ -322,7 +322,7 @@ class Model:
 
     def is_live(self, item: Item, now_ns: int) -> bool:
         """A claim counts while only tokens, or something of its own principal's, can be what keeps its request."""
-        principal, provider = item.lane
+        _, provider = item.lane
         if self.lanes[item.lane][0] is not item or now_ns < self.paused_until[provider]:
             return False
         breaker = self.breaker_of(provider)
@@ -462,9 +462,9 @@ class Model:
     ) -> tuple[Item | None, str, dict[Item, int]]:
         """The next thing to happen to a waiting head, and the claims as they stand after looking for it.
 
-        Reading: an invocation's budget is looked at "again at dispatch"; a head found over its budget while it waits may
-        be refused there and then, which the controller does whenever it tries it. ``refused_for_budget`` says whom
-        and when.
+        Reading: an invocation's budget is looked at "again at dispatch"; a head found over its budget while it waits
+        may be refused there and then, which the controller does whenever it tries it. ``refused_for_budget`` says
+        whom and when.
         Reading: "deferred only by token buckets" includes tokens that are kept for a larger request.
         """
         claims = {item: item.claim for items in self.lanes.values() for item in items if item.claim is not None}
@@ -497,7 +497,7 @@ class Model:
                 self.refuse(item, word)
 
     def admit(self, item: Item) -> None:
-        principal, provider = item.lane
+        _, provider = item.lane
         if item.state == "waiting":
             self.lanes[item.lane].remove(item)
             self.turn += 1

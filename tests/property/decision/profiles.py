@@ -24,7 +24,7 @@ GROUPS = ("concurrency", "queues", "waits", "requests", "tokens", "budgets", "sh
 
 
 def make_shape(choice):
-    """Which kinds of limit there are at all, and where: a few at a time get into each other's way more than all at once.
+    """Which kinds of limit there are, and where: a few at a time get into each other's way more than all at once.
 
     The profiles of one run have the same shape and differ in their figures.
     """
