@@ -6,7 +6,7 @@ import json
 from typing import Final, Literal
 
 from sim.evidence import Record, encode, export
-from sim.evidence.build import overrides_of
+from sim.evidence.overrides import overrides_of
 from sim.evidence.schema import SCHEMA, SEED_MANIFEST_SCHEMAS
 from sim.evidence.seed_form import EXPORT_SCHEMA
 from sim.manifest import Manifest

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, get_args
 
 from sim.evidence import Bundle, Rerun, RerunRequest, RunLike
-from sim.evidence.build import SEED_PATH
 from sim.experiment import Progress, run
 from sim.manifest import Manifest, load, with_overrides
 from sim.manifest.model import Discipline
@@ -48,19 +47,10 @@ def manifest_of(bundle: Bundle, *, original: Path | None = None) -> Manifest:
         ConfigError: If it needs a file that is not there.
         EvidenceError: If ``original`` is another manifest.
     """
-    record = bundle.record
-    copies = {kind: (bundle.folder or Path()) / name for kind, name in bundle.names.items()}
-    overrides = dict(record["overrides"])
-    seed_given = overrides.pop(SEED_PATH, None) is not None
-    request = RerunRequest(
-        manifest=original or copies["manifest"],
-        assumptions=copies.get("assumptions"),
-        discipline=record["target"]["discipline"],
-        seed=record["plan"]["seeds"][0] if seed_given else None,
-        window_ns=record["plan"]["window_ns"],
-        overrides=overrides,
+    record, copies = bundle.record, bundle.places
+    manifest = _as_run(
+        RerunRequest.of(record, manifest=original or copies["manifest"], assumptions=copies.get("assumptions"))
     )
-    manifest = _as_run(request)
     if manifest.sha256 != record["manifest"]["sha256"]:
         raise EvidenceError(
             f"{manifest.path}: got bytes of sha256 {manifest.sha256}; allowed: the manifest of {bundle.folder}, "

@@ -11,10 +11,11 @@ from sim.evidence.bundle import Bundle, Written, pack, read_bundle, read_record,
 from sim.evidence.differences import Difference
 from sim.evidence.drift import check_drift
 from sim.evidence.record import encode
+from sim.evidence.rerun import Rerun, RerunRequest
 from sim.evidence.schema import Record
 from sim.evidence.seed_form import Export, export, not_exportable
 from sim.evidence.source import Tool, describe_tool
-from sim.evidence.verification import Rerun, RerunRequest, VerifyReport, verify
+from sim.evidence.verification import VerifyReport, verify
 
 __all__ = [
     "Bundle",

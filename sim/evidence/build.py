@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Protocol
 
+from sim.evidence.overrides import overrides_of
 from sim.evidence.record import judge, observation_key, seal
 from sim.evidence.schema import (
     DRIFT,
@@ -36,9 +37,6 @@ from tollgate.core.units import NS_PER_MS, decimal_text
 
 OFFLINE_MODE: Final = "offline-fake-provider"
 SHIPPED_DISCIPLINE: Final = "default"
-
-SEED_PATH: Final = "seed"
-"""Key of ``overrides`` under which another seed than the manifest's stands, whatever its schema calls it."""
 
 VIRTUAL_DURATION: Final = "duration.virtual"
 """Observation that every record has beside the metrics; the seed's form asks for it."""
@@ -124,12 +122,6 @@ def plan_of(manifest: Manifest, *, seed: int) -> Plan:
         method="single-run",
         confidence=DEFAULT_CONFIDENCE,
     )
-
-
-def overrides_of(manifest: Manifest) -> dict[str, str]:
-    """Return what the command line changed, by key path; a seed given there stands under ``seed``."""
-    given = {} if manifest.seed_given is None else {SEED_PATH: str(manifest.seed_given)}
-    return {**dict(manifest.overrides), **given}
 
 
 def guarantees_of(manifest: Manifest) -> Guarantees:

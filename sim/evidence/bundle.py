@@ -73,6 +73,11 @@ class Bundle:
         """File name of each kind of artefact that the run has."""
         return {each["kind"]: each["name"] for each in self.record["artefacts"]}
 
+    @property
+    def places(self) -> dict[str, Path]:
+        """Path of each kind of artefact; none while the bundle is in memory only."""
+        return {} if self.folder is None else {kind: self.folder / name for kind, name in self.names.items()}
+
     def series(self) -> JSON:
         """Return the run's series as JSON values, or None where the run kept none.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.evidence.build import overrides_of
 from sim.evidence.bundle import RECORD_NAME, read_record
+from sim.evidence.overrides import overrides_of
 from sim.evidence.schema import Record
 from sim.manifest.model import Manifest
 from tollgate.core.errors import EvidenceError

@@ -1,21 +1,20 @@
 """Checks evidence again: its bytes, its verdict, and on request the run itself.
 
-Owns what is compared and what a difference means. The run is made by a function that is handed in, so that this module
-need not know how manifests are run. A record that was edited and digested again is sound in itself: only a re-run
-tells.
+Owns what is compared and what a difference means. A record that was edited and digested again is sound in itself: only
+a re-run tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sim.evidence.build import SEED_PATH, RunLike
 from sim.evidence.bundle import RECORD_NAME, Bundle, pack, read_bundle
 from sim.evidence.differences import Difference, between_observations, between_rows, between_tables
 from sim.evidence.record import decode, judge, parse, read_bytes
+from sim.evidence.rerun import Rerun, RerunRequest
 from sim.evidence.schema import DRIFT, SCHEMA, Record
 from sim.evidence.seed_form import EXPORT_SCHEMA, Export, discipline_of, export, read_export, window_ns_of
 from sim.evidence.source import Tool
@@ -29,30 +28,6 @@ DECISIONS_DIFFER: Final = "decisions differ"
 NOT_RERUN: Final = "not re-run: a record that was edited and digested again would look the same"
 
 _HOST_BOUNDS: Final = frozenset(bound.name for bound in SEED_BOUNDS if is_host_metric(bound.metric))
-
-
-@dataclass(frozen=True, slots=True)
-class RerunRequest:
-    """What to run again.
-
-    Attributes:
-        manifest: The manifest's file.
-        assumptions: The file of assumptions that completes it, or None where the evidence brings none along.
-        discipline: Which discipline decides.
-        seed: Root of the random streams, or None for the manifest's own.
-        window_ns: Length of the arrivals, ns from the start.
-        overrides: Values to replace, by key path.
-    """
-
-    manifest: Path
-    assumptions: Path | None
-    discipline: str
-    seed: int | None
-    window_ns: int
-    overrides: Mapping[str, str]
-
-
-Rerun = Callable[[RerunRequest], RunLike]
 
 
 @dataclass(slots=True)
@@ -137,7 +112,7 @@ class _Verification:
         unbound = sorted(entry.name for entry in folder.iterdir() if entry.name not in bound)
         if unbound:
             self.report.notes.append(f"not bound by the record: {', '.join(unbound)}")
-        self._record(bundle.record, bundle, folder)
+        self._record(bundle.record, bundle)
 
     def file(self, data: bytes, path: Path) -> None:
         value = parse(data, file=str(path))
@@ -149,19 +124,13 @@ class _Verification:
         else:
             raise EvidenceError(f"{path}: schema: got {schema!r}; allowed: {SCHEMA!r} or {EXPORT_SCHEMA!r}")
 
-    def _record(self, record: Record, bundle: Bundle | None = None, folder: Path | None = None) -> None:
+    def _record(self, record: Record, bundle: Bundle | None = None) -> None:
         self._check_verdict(record)
         if not self._is_manifest(record["manifest"]["sha256"]) or self.rerun is None:
             return
-        copies = {} if bundle is None or folder is None else {kind: folder / n for kind, n in bundle.names.items()}
-        overrides = dict(record["overrides"])
-        request = RerunRequest(
-            manifest=self._manifest_or(copies.get("manifest")),
-            assumptions=copies.get("assumptions"),
-            discipline=record["target"]["discipline"],
-            seed=record["plan"]["seeds"][0] if overrides.pop(SEED_PATH, None) is not None else None,
-            window_ns=record["plan"]["window_ns"],
-            overrides=overrides,
+        copies = {} if bundle is None else bundle.places
+        request = RerunRequest.of(
+            record, manifest=self._manifest_or(copies.get("manifest")), assumptions=copies.get("assumptions")
         )
         fresh = pack(self.rerun(request), self.tool, drifted=DRIFT in record["flags"])
         self.report.reran = True
