@@ -11,7 +11,8 @@ This module owns the order. It must not know what a key means.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -78,11 +79,18 @@ class Agenda(Generic[T]):
             heappop(entries)
         return None
 
+    def drop_first(self) -> None:
+        """Take out the entry of the item that :meth:`first` has just returned."""
+        heappop(self._entries)
+
     def _sweep(self) -> None:
-        """Drop stale entries.
+        """Drop stale entries, and all but the first of an item that was put in twice under one key.
 
         The next sweep comes when the rest has doubled, so that an entry is swept past a constant number of times.
         """
-        self._entries = [entry for entry in self._entries if self._key(entry[2]) == entry[0]]
-        heapify(self._entries)
+        kept: dict[int, tuple[int, int, T]] = {}
+        for entry in sorted(self._entries, key=itemgetter(0, 1)):
+            if self._key(entry[2]) == entry[0]:
+                kept.setdefault(id(entry[2]), entry)
+        self._entries = list(kept.values())  # in order, and so a heap
         self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self._entries))

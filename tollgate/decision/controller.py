@@ -218,9 +218,9 @@ class AdmissionController:
             breaker.record(permit.handle, outcome, now_ns)
             if breaker.generation != generation and decision is not None:
                 decision.transitions += self._publish(lane.provider.name, breaker.drain_transitions())
+        if principal.resting:
+            self._room.call_ended(principal)
         if self._workspace.waiting:
-            if principal.resting:
-                self._room.call_ended(principal)
             self._is_due = self._room.has_ready
         return True
 
@@ -454,8 +454,7 @@ class AdmissionController:
 def _eligible_wait_ns(ticket: Ticket, provider: ProviderPool, now_ns: int) -> int:
     """Return how long a waiting head lacked nothing but shared permits, ns.
 
-    Counted from the last instant at which it was seen held by something of its own, or from which its provider was
-    paused.
+    Counted from the last instant at which it was seen held by something of its own, or its provider shut.
     """
     since_ns = ticket.eligible_since_ns
-    return 0 if since_ns < 0 else now_ns - max(since_ns, min(provider.paused_until_ns, now_ns))
+    return 0 if since_ns < 0 else now_ns - max(since_ns, provider.open_since_ns)

@@ -1,7 +1,7 @@
 """A diagnosis: every limit one request meets, what it stands at, and whether it lets the request go.
 
 This module owns how the state of the moment is put into words and figures. It changes nothing and decides nothing; the
-controller's own checks are in :mod:`tollgate.decision.controller`, and a test holds the two together.
+controller's own checks are in :mod:`tollgate.decision.eligibility`, and a test holds the two together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def diagnose(
         kept: A bucket kept from it for a larger request, and that request's claim; None if none is.
     """
     lane = ticket.lane
-    tokens = ticket.request.estimate.tokens or 0
+    tokens = ticket.tokens
     return [
         *_permits(lane, workspace),
         *_provider(lane, now_ns),

@@ -154,14 +154,14 @@ class PrincipalPool(Pool):
     Attributes:
         reserved: Permits kept back for it.
         share: Permits of the workspace it may hold at most.
-        resting: Those of its lanes that wait until one of its own calls ends.
+        resting: Those of its lanes that wait until one of its own calls ends; None for none.
     """
 
     __slots__ = ("reserved", "resting", "share")
 
     def __init__(self, name: str, limits: AdmissionLimits, workspace: WorkspacePool, now_ns: int) -> None:
         """Make a principal's pool in a workspace."""
-        self.resting: tuple[RequestLane, ...] = ()
+        self.resting: dict[RequestLane, None] | None = None
         self.reserved = 0
         self.share = UNLIMITED
         super().__init__("principal", name, limits, now_ns)
@@ -172,10 +172,11 @@ class PrincipalPool(Pool):
         self.reserved = self.limits.reserved_concurrency if self.is_configured else 0
         self.share = workspace.limits.share_of(workspace.limits.concurrency) or UNLIMITED
 
-    @property
-    def unused_reserved(self) -> int:
-        """Reserved permits it does not use."""
-        return max(0, self.reserved - self.gauge.in_use)
+    def rest(self, lane: RequestLane) -> None:
+        """Let one of its lanes wait until one of its own calls ends."""
+        if self.resting is None:
+            self.resting = {}
+        self.resting[lane] = None
 
 
 class ProviderPool(Pool):
@@ -185,17 +186,21 @@ class ProviderPool(Pool):
         name: The provider's name, for transition records.
         breaker: Its breaker, None without one.
         paused_until_ns: End of the pause it asked for, ns.
+        is_shut: Whether a pause or its breaker was last seen to keep everybody out.
+        open_since_ns: When it was first seen open again after that, ns.
         ready: Lanes without a reservation whose head may be tried, by turn.
         ready_reserved: Lanes of principals with a reservation, by turn.
     """
 
-    __slots__ = ("_terms", "breaker", "name", "paused_until_ns", "ready", "ready_reserved")
+    __slots__ = ("_terms", "breaker", "is_shut", "name", "open_since_ns", "paused_until_ns", "ready", "ready_reserved")
 
     def __init__(self, name: str, limits: AdmissionLimits, now_ns: int) -> None:
         """Make a provider's pool."""
         self.name = name
         self.breaker: Breaker | None = None
         self.paused_until_ns = 0
+        self.is_shut = False
+        self.open_since_ns = 0
         self._terms: dict[int, Terms] = {}
         self.ready: Agenda[RequestLane] = Agenda(_turn)
         self.ready_reserved: Agenda[RequestLane] = Agenda(_turn)

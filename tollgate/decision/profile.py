@@ -91,7 +91,8 @@ class AdmissionProfile:
         Raises:
             ConfigError: For a bad name, no provider or principal, or reservations above the concurrency of a pool.
         """
-        if not 1 <= len(self.profile_version) <= 128:
+        version: object = self.profile_version  # typed code can only pass a text; other code can pass anything
+        if not isinstance(version, str) or not 1 <= len(version) <= 128:
             raise ConfigError("profile_version", self.profile_version, _VERSION_ALLOWED)
         for kind, limits in (("providers", self.providers), ("principals", self.principals)):
             if not limits:

@@ -5,7 +5,7 @@ This module owns the shape of these values. It must not decide anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from tollgate.core.units import MAX_SAFE_INTEGER
@@ -13,6 +13,7 @@ from tollgate.core.units import MAX_SAFE_INTEGER
 _FIGURES: Final = ("tokens", "cost_micros", "request_bytes", "items", "attempts", "batch_size", "retained_work")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """What a request is expected to use. None means not known.
 
@@ -32,32 +33,22 @@ class Estimate:
         is_valid: Whether every figure is an integer from 0 to 2^53-1 or None.
     """
 
-    __slots__ = (*_FIGURES, "draw", "is_valid")
+    tokens: int | None = None
+    cost_micros: int | None = None
+    request_bytes: int | None = None
+    items: int | None = None
+    attempts: int | None = None
+    batch_size: int | None = None
+    retained_work: int | None = None
+    draw: int = field(init=False, compare=False)
+    is_valid: bool = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        tokens: int | None = None,
-        cost_micros: int | None = None,
-        request_bytes: int | None = None,
-        items: int | None = None,
-        attempts: int | None = None,
-        batch_size: int | None = None,
-        retained_work: int | None = None,
-    ) -> None:
-        """Take the figures as given and note whether they can be used."""
-        self.tokens = tokens
-        self.cost_micros = cost_micros
-        self.request_bytes = request_bytes
-        self.items = items
-        self.attempts = attempts
-        self.batch_size = batch_size
-        self.retained_work = retained_work
-        self.is_valid = all(
-            value is None or (type(value) is int and 0 <= value <= MAX_SAFE_INTEGER)
-            for value in (tokens, cost_micros, request_bytes, items, attempts, batch_size, retained_work)
-        )
-        self.draw = tokens if tokens is not None and self.is_valid else 0
+    def __post_init__(self) -> None:
+        """Note whether the figures can be used."""
+        figures = [getattr(self, name) for name in _FIGURES]
+        is_valid = all(value is None or (type(value) is int and 0 <= value <= MAX_SAFE_INTEGER) for value in figures)
+        object.__setattr__(self, "is_valid", is_valid)
+        object.__setattr__(self, "draw", self.tokens if is_valid and self.tokens is not None else 0)
 
     def __repr__(self) -> str:
         """Show the figures that are known; a malformed estimate shows none of them."""

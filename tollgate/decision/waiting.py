@@ -31,8 +31,8 @@ _EMPTY_OF_REQUESTS: Final[dict[Hold, Scope]] = {hold: scope for scope, hold in R
 _FOR_SHARED_PERMITS: Final = frozenset(
     {Hold.WORKSPACE_CONCURRENCY, Hold.PROVIDER_CONCURRENCY, Hold.PROVIDER_PAUSED, Hold.BREAKER_OPEN}
 )
-"""Holds under which a head counts as eligible. A pause and an open breaker do not; their end is known and taken off
-when the wait is."""
+"""Holds that do not end a head's eligible wait. A pause and a breaker are its provider's and hold all heads alike: the
+time until the provider is open again is taken off when the head goes (``ProviderPool.open_since_ns``)."""
 
 
 class WaitingRoom:
@@ -105,9 +105,13 @@ class WaitingRoom:
             self.make_ready(lane)
 
     def has_turn(self, lane: RequestLane) -> bool:
-        """Take a lane off the ready ones to try its head; False if the discipline gives its turn to others first."""
+        """Take the lane that :meth:`next_lane` returned off the ready ones, to try its head.
+
+        Returns:
+            False if the discipline gives others their turn first; the lane is then ready again under its new turn.
+        """
+        lane.ready.drop_first()
         self._not_ready(lane)
-        lane.wake_ns = -1
         head = lane.head
         if head is not None and self._turns.may_serve(lane, head.cost, lane.principal.limits.weight):
             return True
@@ -147,7 +151,7 @@ class WaitingRoom:
         elif ticket.eligible_since_ns < 0:
             ticket.eligible_since_ns = now_ns
         if hold in _UNTIL_OWN_RELEASE:
-            lane.principal.resting += (lane,)
+            lane.principal.rest(lane)
             return True
         if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
             self._eligibility.claim(ticket)
@@ -197,8 +201,8 @@ class WaitingRoom:
 
     def call_ended(self, principal: PrincipalPool) -> None:
         """One of a principal's calls has ended: its lanes may go again."""
-        self.make_ready(*principal.resting)
-        principal.resting = ()
+        lanes, principal.resting = principal.resting, None
+        self.make_ready(*(lanes or ()))
 
     @property
     def has_ready(self) -> bool:
@@ -287,6 +291,9 @@ class WaitingRoom:
         ):
             self._note_opening(provider, now_ns)
             return False
+        if provider.is_shut:
+            provider.is_shut = False
+            provider.open_since_ns = now_ns
         return True
 
     def _note_opening(self, provider: ProviderPool, now_ns: int) -> None:
@@ -294,6 +301,7 @@ class WaitingRoom:
 
         A half-open breaker with every probe in flight opens at no known instant: the end of a probe decides.
         """
+        provider.is_shut = True
         wait_ns = 0 if provider.breaker is None else provider.breaker.wait_ns(now_ns)
         if wait_ns is None:
             return
