@@ -1,16 +1,14 @@
 """The machine a run happens on: its figures, apart from everything that is reproducible.
 
-The only module of the lab that reads a clock or starts a program. Nothing it returns may reach an observation or a
-decision.
+The only module of the lab below its command line that reads a clock: the CPU time of this process. Nothing it returns
+may reach an observation or a decision.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import platform
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,26 +20,6 @@ from tollgate.core.units import NS_PER_S, decimal_text
 
 # The kernel counts in KiB on Linux and in bytes on macOS (getrusage(2) of each).
 _RSS_UNITS_PER_MIB: Final = 1024 if sys.platform != "darwin" else 1024 * 1024
-
-
-_GIT_SECONDS: Final = 10
-"""Longest wait for git, s: describing a checkout takes milliseconds, and a run must not hang on a broken one."""
-
-
-def git(arguments: tuple[str, ...]) -> str | None:
-    """Return what git prints, None where there is no git, no checkout, or no answer."""
-    try:
-        done = subprocess.run(  # noqa: S603 - the program is fixed and the arguments are ours
-            ("git", *arguments),  # noqa: S607 - whichever git the user has
-            capture_output=True,
-            check=True,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-            text=True,
-            timeout=_GIT_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
 
 
 @contextmanager
