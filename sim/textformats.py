@@ -74,17 +74,7 @@ def arrival_lines(
         principals: Names by index.
         providers: Names by index.
     """
-    columns = zip(
-        block.at_ns,
-        block.principal,
-        block.provider,
-        block.tokens,
-        block.service_ns,
-        block.fails,
-        block.cancel_after_ns,
-        strict=True,
-    )
-    for place, (at_ns, who, whom, tokens, service_ns, fails, cancel_ns) in enumerate(columns, ordinal):
+    for place, (at_ns, _, who, whom, tokens, service_ns, fails, cancel_ns, _) in enumerate(block.rows(), ordinal):
         yield arrival_line(place, at_ns, principals[who], providers[whom], tokens, service_ns, fails, cancel_ns)
 
 

@@ -5,11 +5,15 @@ This module owns the layout of a block. It must not know where arrivals come fro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 BLOCK_ROWS: Final = 2**14
 """Arrivals a block, about. numpy's cost a call is spread over enough of them, and a block's columns stay near 1 MB."""
+
+ArrivalRow = tuple[int, int, int, int, int, int, int, int, int]
+"""One arrival: a value of each column of a block, in their order."""
 
 
 @dataclass(slots=True)
@@ -42,3 +46,18 @@ class ArrivalBlock:
 
     def __len__(self) -> int:
         return len(self.at_ns)
+
+    def rows(self) -> Iterator[ArrivalRow]:
+        """Yield the arrivals one by one, their values in the order of the columns above."""
+        return zip(
+            self.at_ns,
+            self.stream,
+            self.principal,
+            self.provider,
+            self.tokens,
+            self.service_ns,
+            self.fails,
+            self.cancel_after_ns,
+            self.jitter,
+            strict=True,
+        )
