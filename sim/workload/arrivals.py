@@ -19,8 +19,7 @@ from sim.workload.distributions import Integers, below, choose, draw, happens, u
 from sim.workload.merge import Rows, merged
 from sim.workload.rates import instants, pieces
 from sim.workload.seed_family import seed_family_blocks
-from sim.workload.traces.replay import TraceReplay as TraceReading
-from sim.workload.traces.replay import replay
+from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import ms_text
 
@@ -76,15 +75,15 @@ def _mean_rate(stream: Stream) -> float:
     return float(stream.arrivals.per_second) * len(stream.principals)
 
 
-def _reading(stream: Stream, arrivals: TraceReplay) -> TraceReading:
+def _reading(stream: Stream, arrivals: TraceReplay) -> TraceSpec:
     try:
-        return TraceReading(**arrivals.options)  # type: ignore[arg-type]  # the manifest's schema has checked each key
+        return TraceSpec(**arrivals.options)  # type: ignore[arg-type]  # the manifest's schema has checked each key
     except ConfigError as error:
         raise error.within(f"streams[{stream.index}].arrivals") from None
 
 
 def _replayed(
-    manifest: Manifest, stream: Stream, arrivals: TraceReplay, reading: TraceReading, draws: _Draws
+    manifest: Manifest, stream: Stream, arrivals: TraceReplay, reading: TraceSpec, draws: _Draws
 ) -> Iterator[Rows]:
     principals = np.array(stream.principals, dtype=np.int64)
     for block in replay(reading, arrivals.path):

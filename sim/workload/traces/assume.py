@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from sim.workload.traces.figures import Integers, most_in_service, sliding_peak
-from sim.workload.traces.replay import TraceReplay, round_half_up
+from sim.workload.traces.replay import TraceSpec, round_half_up
 from sim.workload.traces.rows import TraceTable
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MIN, NS_PER_MS, NS_PER_S, fraction, ms_text
@@ -53,7 +53,7 @@ class ServiceTime:
     worst_ns: int
 
 
-def service_time(spec: TraceReplay, table: TraceTable, service_ms: str | None) -> ServiceTime:
+def service_time(spec: TraceSpec, table: TraceTable, service_ms: str | None) -> ServiceTime:
     """Return how long the calls of a trace take.
 
     Args:

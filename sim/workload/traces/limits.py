@@ -21,7 +21,7 @@ PRINCIPAL: Final = "p0001"
 """Name of the principal of a trace with one; ids out of a trace never get into a manifest or a record."""
 
 PRINCIPALS: Final = "p"
-"""Name of the template for the principals of a trace with several: they become ``p-1``, ``p-2`` and so on."""
+"""Name of the template for the principals of a trace with several: they become ``p0001``, ``p0002`` and so on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A trace as offered load: every row once, at its own time.
 
-This module owns the description that a manifest's ``arrivals`` block gives of a trace (:class:`TraceReplay`) and the
+This module owns the description that a manifest's ``arrivals`` block gives of a trace (:class:`TraceSpec`) and the
 blocks of arrivals that come out of it. Nothing is drawn here. It must not know manifests: whoever reads one hands the
 block over.
 """
@@ -12,18 +12,16 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Final
 
+from sim.workload.blocks import BLOCK_ROWS
 from sim.workload.traces.columns import Reading
 from sim.workload.traces.rows import ArrivalReader, TraceRow, TraceTable, load_table
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MS, fraction
 
-BLOCK_ROWS: Final = 2**14
-
 
 @dataclass(frozen=True, kw_only=True)
-class TraceReplay(Reading):
+class TraceSpec(Reading):
     """The ``arrivals: {kind: trace, ...}`` block of a manifest, ``kind`` left out.
 
     Beside the keys of :class:`Reading` (``format, time_column, time_unit, time_is, tokens_columns, principal_column,
@@ -95,7 +93,7 @@ class TraceBlock:
     service_ns: list[int] | None
 
 
-def replay(spec: TraceReplay, path: Path, *, block_rows: int = BLOCK_ROWS) -> Iterator[TraceBlock]:
+def replay(spec: TraceSpec, path: Path, *, block_rows: int = BLOCK_ROWS) -> Iterator[TraceBlock]:
     """Yield every arrival of a trace once, in the order of time.
 
     Memory is flat in the length of the trace unless it has to be sorted.
@@ -128,7 +126,7 @@ def replay(spec: TraceReplay, path: Path, *, block_rows: int = BLOCK_ROWS) -> It
 class _ServiceTime:
     """How long each row is served, by a spec."""
 
-    def __init__(self, spec: TraceReplay) -> None:
+    def __init__(self, spec: TraceSpec) -> None:
         self._has = spec.has_service
         self._ns_per_token = fraction(spec.ms_per_token) * NS_PER_MS if spec.ms_per_token is not None else None
 
@@ -157,6 +155,6 @@ def _table_rows(table: TraceTable, start: int, stop: int) -> list[TraceRow]:
     return [TraceRow(*values) for values in zip(*(column[start:stop].tolist() for column in columns), strict=True)]
 
 
-def _check_digest(spec: TraceReplay, sha256: str, path: Path) -> None:
+def _check_digest(spec: TraceSpec, sha256: str, path: Path) -> None:
     if sha256 != spec.sha256.removeprefix("sha256:"):
         raise ConfigError("sha256", sha256, f"{spec.sha256}, as the manifest says; the file is another", file=str(path))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_PRINCIPALS: Final = 100_000
-"""Most principals of one trace: as many as a manifest may hold. A column with more is rather an id of the request."""
+"""Most principals of one trace, a tenth of what a stream may have; a column with more is rather an id of the request.
+"""
 
 _SIZE_ALLOWED: Final = "a whole number from 0 to 2^53-1"
 

@@ -21,7 +21,7 @@ from sim.workload.traces.columns import Reading, TraceOptions
 from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.flow import flow, printable
 from sim.workload.traces.limits import Limits, assumed_limits, limits_of_file
-from sim.workload.traces.replay import TraceReplay
+from sim.workload.traces.replay import TraceSpec
 from sim.workload.traces.rows import TraceTable, load_table
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.errors import ConfigError
@@ -125,7 +125,7 @@ def to_manifest(path: Path, options: TraceOptions, manifest: ManifestOptions) ->
     )
 
 
-def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOptions) -> TraceReplay:
+def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOptions) -> TraceSpec:
     settled = asdict(reading)
     if manifest.service_ms is not None and manifest.ms_per_token is not None:
         raise ConfigError(
@@ -142,7 +142,7 @@ def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOpt
                 "", name, "column names of printable characters: a manifest has to name them", file=str(path)
             )
     file = Path(os.path.relpath(path, manifest.folder)).as_posix()
-    return TraceReplay(**settled, file=file, sha256=f"sha256:{table.sha256}", ms_per_token=manifest.ms_per_token)
+    return TraceSpec(**settled, file=file, sha256=f"sha256:{table.sha256}", ms_per_token=manifest.ms_per_token)
 
 
 def _header(path: Path, detection: Detection, table: TraceTable) -> Iterator[str]:
@@ -174,13 +174,13 @@ def _principal(limits: Limits, table: TraceTable) -> str:
     return f"{name}\n  count: {table.principals}    # one for each id in the trace, in the order of first appearance"
 
 
-def _arrivals(spec: TraceReplay) -> Iterator[str]:
+def _arrivals(spec: TraceSpec) -> Iterator[str]:
     yield from (f"    {key}: {flow(value)}" for key, value in spec.to_mapping().items())
     if not spec.tokens_columns:
         yield "  work: {tokens: 1}    # ASSUMED: the trace has no sizes"
 
 
-def _service_mark(spec: TraceReplay, manifest: ManifestOptions) -> str:
+def _service_mark(spec: TraceSpec, manifest: ManifestOptions) -> str:
     if spec.has_service:
         return "not used: every row brings its own time of service"
     return "ASSUMED" if manifest.service_ms is None else "ASSUMED, as told"
@@ -192,7 +192,7 @@ def _wait_bound_ns(limits: Limits) -> int:
 
 
 def _provenance(
-    path: Path, detection: Detection, spec: TraceReplay, service: ServiceTime, limits: Limits
+    path: Path, detection: Detection, spec: TraceSpec, service: ServiceTime, limits: Limits
 ) -> Iterator[dict[str, str]]:
     """Yield where the values come from; what a limits file says needs no entry, it is what is tested."""
 

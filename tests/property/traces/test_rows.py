@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
-from sim.workload.traces.replay import TraceReplay, replay
+from sim.workload.traces.replay import TraceSpec, replay
 from sim.workload.traces.rows import load_table
 from tollgate.core.errors import ConfigError
 
@@ -40,7 +40,7 @@ def written(folder, found, form):
 def test_a_sorted_replay_is_the_stable_sort_of_the_rows(tmp_path, found, form, block_rows):
     path = written(tmp_path, found, form)
     reading = detect(path, TraceOptions(sort=True)).reading
-    spec = TraceReplay(**vars(reading), file=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    spec = TraceSpec(**vars(reading), file=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     blocks = list(replay(spec, path, block_rows=block_rows))
     replayed = [row for block in blocks for row in zip(block.at_ns, block.tokens, block.principal, strict=True)]
     numbers = {who: number for number, who in enumerate(dict.fromkeys(who for _, _, who in found))}

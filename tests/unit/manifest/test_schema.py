@@ -21,7 +21,7 @@ from sim.manifest.limits import (
     WorkspaceLimits,
 )
 from sim.manifest.traffic import TraceArrivals
-from sim.workload.traces.replay import TraceReplay
+from sim.workload.traces.replay import TraceSpec
 from tests.unit.manifest.texts import SMALL
 from tollgate.core.breaker import BreakerConfig, FailureRateWindow
 from tollgate.decision.limits import FIELDS
@@ -107,7 +107,7 @@ def test_a_breaker_has_the_keys_that_the_library_reads():
 
 
 def test_a_trace_has_the_keys_and_defaults_that_the_trace_reader_has():
-    known = {field.name: field for field in fields(TraceReplay)}
+    known = {field.name: field for field in fields(TraceSpec)}
     assert set(TraceArrivals.key_names()) == {"kind", *known}
     for name, field in TraceArrivals.model_fields.items():
         if not field.is_required():

@@ -7,7 +7,7 @@ import pytest
 from sim.workload.traces.assume import assumed_profile, drain_s, generous, service_time
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
-from sim.workload.traces.replay import TraceReplay
+from sim.workload.traces.replay import TraceSpec
 from sim.workload.traces.rows import load_table
 from tollgate.core.errors import ConfigError
 
@@ -18,7 +18,7 @@ S = 10**9
 def trace_of(path, ms_per_token=None):
     reading = detect(path, TraceOptions()).reading
     table = load_table(path, reading)
-    return TraceReplay(**vars(reading), file=path.name, sha256=table.sha256, ms_per_token=ms_per_token), table
+    return TraceSpec(**vars(reading), file=path.name, sha256=table.sha256, ms_per_token=ms_per_token), table
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from sim.manifest import load
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.inspect import inspect
-from sim.workload.traces.replay import TraceReplay, replay
+from sim.workload.traces.replay import TraceSpec, replay
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
 from tollgate.core.errors import ConfigError
 
@@ -129,7 +129,7 @@ def test_a_manifest_of_a_public_trace_loads_and_replays_every_row(traces, tmp_pa
     path.write_text(to_manifest(traces / name, TraceOptions(**options), ManifestOptions(folder=tmp_path)))
     manifest = load(path)
     arrivals = manifest.streams[0].arrivals
-    instants = [at_ns for block in replay(TraceReplay(**arrivals.options), arrivals.path) for at_ns in block.at_ns]
+    instants = [at_ns for block in replay(TraceSpec(**arrivals.options), arrivals.path) for at_ns in block.at_ns]
     assert len(instants) == rows
     assert instants == sorted(instants)
     assert instants[0] == 0

@@ -9,7 +9,7 @@ import pytest
 
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
-from sim.workload.traces.replay import TraceReplay, replay
+from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
 
 S = 10**9
@@ -18,7 +18,7 @@ S = 10**9
 def spec_of(path, ms_per_token=None, **options):
     reading = detect(path, TraceOptions(**options)).reading
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return TraceReplay(**vars(reading), file=path.name, sha256=digest, ms_per_token=ms_per_token)
+    return TraceSpec(**vars(reading), file=path.name, sha256=digest, ms_per_token=ms_per_token)
 
 
 def joined(blocks, name):
@@ -87,7 +87,7 @@ def test_the_block_of_a_manifest_holds_what_differs_from_the_defaults(fixtures):
     }
     keys = spec.to_mapping()
     del keys["kind"]
-    assert TraceReplay(**keys) == spec
+    assert TraceSpec(**keys) == spec
 
 
 @pytest.mark.parametrize(

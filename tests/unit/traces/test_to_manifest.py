@@ -10,7 +10,7 @@ from sim.experiment import run
 from sim.manifest import load
 from sim.manifest.model import Constant, Exponential, Uniform
 from sim.workload.traces.columns import TraceOptions
-from sim.workload.traces.replay import TraceReplay, replay
+from sim.workload.traces.replay import TraceSpec, replay
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
 from tollgate.core.errors import ConfigError
 
@@ -52,7 +52,7 @@ def limits(tmp_path):
 def replayed(manifest):
     (stream,) = manifest.streams
     arrivals = stream.arrivals
-    blocks = list(replay(TraceReplay(**arrivals.options), arrivals.path))
+    blocks = list(replay(TraceSpec(**arrivals.options), arrivals.path))
     return [at_ns for block in blocks for at_ns in block.at_ns], blocks
 
 

@@ -315,7 +315,7 @@ def test_every_row_of_a_trace_comes_once_at_its_own_time(tmp_path):
     )
     names = [info.name for info in manifest.principals]
     found = [(row[AT], names[row[PRINCIPAL]], row[TOKENS], row[SERVICE]) for row in replayed(manifest)]
-    assert found == [(0, "p-1", 7, S // 2), (5 * S // 4, "p-2", 0, 0), (5 * S // 4, "p-1", 9, 2 * S)]
+    assert found == [(0, "p0001", 7, S // 2), (5 * S // 4, "p0002", 0, 0), (5 * S // 4, "p0001", 9, 2 * S)]
 
 
 def test_what_a_trace_does_not_say_is_drawn(tmp_path):
