@@ -6,8 +6,6 @@ so that a driver which sleeps until the wake-up never decides late.
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from tests.property.decision.model import Model
 from tests.property.decision.profiles import WORKSPACE
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, RetryAfter
@@ -15,10 +13,6 @@ from tollgate.decision import AdmissionController, Hold, Request
 
 OUTCOMES = {"success": SUCCESS, "failure": FAILURE, "cancelled": CANCELLED}
 BUDGET_WORDS = {"attempts", "cost", "tokens"}
-REVALIDATION_WORDS = {
-    *("unconfigured-provider", "unconfigured-principal", "batch-size", "unknown-cost", "unknown-tokens"),
-    *("requests-per-minute", "tokens-per-second"),
-}
 HOLD_WORDS = {
     Hold.PRINCIPAL_CONCURRENCY: "concurrency:principal",
     Hold.WORKSPACE_CONCURRENCY: "concurrency:workspace",
@@ -154,7 +148,6 @@ class Duet:
                 assert wakeup_ns <= self.model.now_ns, "something is due and the wake-up is late"
         expected = self.model.poll(self.now_ns, over_budget)
         wanted = [(each.number, each.at_ns, each.word, each.active, each.queued) for each in expected]
-        got, wanted = in_any_order(got), in_any_order(wanted)
         assert got == wanted, f"{got} and not {wanted}"
         self.compare_state()
 
@@ -185,20 +178,6 @@ class Duet:
         assert self.controller.is_idle
         assert self.decided == set(range(len(self.tickets)))
         assert self.controller.next_wakeup_ns() is None
-
-
-def in_any_order(decided):
-    """Sort what one new profile refuses at once; the order of everything else is compared."""
-    return [each for _, group in groupby(decided, key=_is_revalidation) for each in _sorted_if(group)]
-
-
-def _is_revalidation(entry):
-    return entry[2] in REVALIDATION_WORDS
-
-
-def _sorted_if(group):
-    entries = list(group)
-    return sorted(entries) if _is_revalidation(entries[0]) else entries
 
 
 def _retry_after(pause_ns):
