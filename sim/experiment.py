@@ -178,9 +178,13 @@ def _attended(
 def _end_ns(manifest: Manifest, world: World) -> int:
     """Return the end of a run, ns: when the last request has settled, and not before the last phase is over.
 
+    A run in which something has not settled lasts until the end of the drain.
+
     The seed's manifests are drained in steps of the longest call and the backoff, at least one, counted from the last
     arrival (conformance notes, 8.3), so that both disciplines report the duration by one rule.
     """
+    if world.unsettled:
+        return manifest.horizon_ns + manifest.drain_ns
     model = manifest.seed_family
     if model is None:
         return max(manifest.horizon_ns, world.last_settled_ns)

@@ -69,6 +69,11 @@ class Kernel:
         """The present instant, ns from the start of the run."""
         return self._env.now  # type: ignore[return-value]  # int in, int out: SimPy only ever adds to it
 
+    @property
+    def is_last_now(self) -> bool:
+        """Whether nothing else is to happen at the present instant."""
+        return self._env.peek() > self._env.now
+
     def at(self, at_ns: int, order: Order, event: Event, callbacks: Callbacks) -> None:
         """Schedule an event for an instant.
 

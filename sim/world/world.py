@@ -175,14 +175,24 @@ class World:
             self._ask(call, self._kernel.now_ns)
 
     def _decide(self, now_ns: int) -> None:
-        """Carry out whatever the target has decided by now, and see to it that it is asked again in time."""
-        target = self._target
-        for decision in target.poll(now_ns):
+        """Carry out whatever the target has decided by now."""
+        for decision in self._target.poll(now_ns):
             if decision.permit is None:
                 self._refused(decision, now_ns)
             else:
                 self._admitted(decision, decision.permit, now_ns)
-        wake_ns = target.next_wakeup_ns()
+        self._see_to_wakeup()
+
+    def _decide_after_all(self, now_ns: int) -> None:
+        """Let the target decide when every release and cancellation of this instant has been reported."""
+        if self._kernel.is_last_now:
+            self._decide(now_ns)
+        else:
+            self._see_to_wakeup()
+
+    def _see_to_wakeup(self) -> None:
+        """See to it that the target is asked again when something falls due, be it at this very instant."""
+        wake_ns = self._target.next_wakeup_ns()
         if wake_ns is not None and (self._wake_ns is None or wake_ns < self._wake_ns):
             self._wake_ns = wake_ns
             self._kernel.at(wake_ns, Order.WAKE, Event(), self._on_wake)
@@ -239,7 +249,7 @@ class World:
             self._release(call, permit, FAILURE, now_ns, _FAILED, None if is_retried else _LOST)
         else:
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
-        self._decide(now_ns)
+        self._decide_after_all(now_ns)
 
     def _release(
         self, call: Call, permit: Permit, outcome: Outcome, now_ns: int, ended_as: int, settled_as: int | None
@@ -295,7 +305,7 @@ class World:
             self._target.cancel(call.ticket, now_ns)
         elif self._clients[call.stream].abortable_backoff:
             self._settle(call, _GONE, NONE, now_ns)
-        self._decide(now_ns)
+        self._decide_after_all(now_ns)
 
     def _lose_patience(self, event: GiveUp) -> None:
         """The time-out is over: a call in service is left; a request that waits has this instant as its deadline."""
@@ -304,7 +314,7 @@ class World:
             now_ns = self._kernel.now_ns
             call.signal_ns = now_ns
             self._abort(call, call.permit, now_ns)
-            self._decide(now_ns)
+            self._decide_after_all(now_ns)
 
     def _abort(self, call: Call, permit: Permit, now_ns: int) -> None:
         self._release(call, permit, CANCELLED, now_ns, _ABORTED, _GONE)

@@ -22,7 +22,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from tollgate.core.errors import CallerError, ConfigError
+from tollgate.core.errors import ConfigError
 
 __all__ = [
     "CANCELLED",
@@ -126,18 +126,12 @@ class Cancelled:
 class RetryAfter:
     """The provider is there and asked for a pause.
 
-    Args:
-        ns: Nanoseconds from the moment of the answer, 0 or more; the caller clamps absurd values.
-
-    Raises:
-        CallerError: If it is negative or not an integer.
+    Attributes:
+        ns: Nanoseconds from the moment of the answer, as the provider said. What a header holds may be negative, absurd
+            or no number at all; the controller clamps it before anything relies on it.
     """
 
     ns: int
-
-    def __post_init__(self) -> None:
-        if type(self.ns) is not int or self.ns < 0:
-            raise CallerError(f"a pause is an integer of at least 0 ns, got {self.ns!r}")
 
 
 Outcome = Success | Failure | Cancelled | RetryAfter

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tollgate.core.errors import InvariantViolation
 
@@ -98,6 +98,9 @@ class Turns:
         """Move a lane that was served and still has items behind all others."""
         self.join(lane)
 
+    def new_round(self) -> None:
+        """Forget which lanes had their turn for nothing: a head has changed, or time has passed."""
+
     def left(self, lane: Lane[T]) -> None:
         """Note that a lane has become empty."""
 
@@ -116,28 +119,49 @@ class DeficitTurns(Turns):
         quantum: Credit that a lane of weight 1 gains with each turn, in units of cost.
     """
 
-    __slots__ = ("quantum",)
+    __slots__ = ("_short", "quantum")
 
     def __init__(self, quantum: int) -> None:
         """Start with no credit anywhere."""
         super().__init__()
         self.quantum = quantum
+        # Lanes that had their turn for nothing since anybody was last served: the cost of their head, their quantum.
+        self._short: dict[Lane[Any], tuple[int, int]] = {}
 
     def may_serve(self, lane: Lane[T], cost: int, weight: int) -> bool:
         """Credit the lane once in this turn; when that does not cover ``cost``, give it a new turn."""
+        quantum = self.quantum * weight
         if lane.credited_turn != lane.turn:
             lane.credited_turn = lane.turn
-            lane.credit += self.quantum * weight
+            lane.credit += quantum
         if lane.credit >= cost:
+            self._short.clear()
             return True
+        if lane in self._short:
+            self._skip_rounds()
+        self._short[lane] = (cost, quantum)
         self.join(lane)
         return False
+
+    def _skip_rounds(self) -> None:
+        """Give all lanes of a round in which nobody was served the credit of the rounds that would pass just so.
+
+        A head far above the quantum would otherwise cost a round for each quantum of it.
+        """
+        rounds = min((cost - lane.credit - 1) // quantum for lane, (cost, quantum) in self._short.items())
+        for lane, (_, quantum) in self._short.items():
+            lane.credit += max(rounds, 0) * quantum
+        self._short.clear()
 
     def served(self, lane: Lane[T], cost: int, next_cost: int) -> None:
         """Charge the lane; it keeps its turn while its credit covers the next item."""
         lane.credit -= cost
         if lane.credit < next_cost:
             self.join(lane)
+
+    def new_round(self) -> None:
+        """Forget which lanes had their turn for nothing."""
+        self._short.clear()
 
     def left(self, lane: Lane[T]) -> None:
         """Forget the credit of a lane that has become empty: an idle lane saves nothing up."""

@@ -205,6 +205,7 @@ class AdmissionController:
         if now_ns < self._now_ns:  # noqa: PLR1730 - see _advance
             now_ns = self._now_ns
         self._now_ns = now_ns
+        self._eligibility.changed()
         decision, permit.decision = permit.decision, None
         lane = permit.lane
         principal = lane.principal
@@ -221,7 +222,7 @@ class AdmissionController:
         if principal.resting:
             self._room.call_ended(principal)
         if self._workspace.waiting:
-            self._is_due = self._room.has_ready
+            self._is_due = self._room.has_ready or self._room.earliest_ns <= now_ns
         return True
 
     def cancel(self, ticket: Ticket, now_ns: int) -> bool:
@@ -289,6 +290,7 @@ class AdmissionController:
         self.profile = profile
         self._pools.configure(profile, now_ns)
         self._eligibility.protects_large = profile.scheduling.protect_large_requests
+        self._eligibility.changed()
         self._room.follow(profile.scheduling)
         lanes = list(self._pools.all_lanes())
         waiting = sorted((ticket for lane in lanes for ticket in lane), key=attrgetter("place"))
@@ -296,8 +298,7 @@ class AdmissionController:
             reason = preflight.refusal(ticket.request, ticket.lane, now_ns)
             if reason is not None:
                 self._refuse(ticket, ticket.lane, reason, now_ns)
-        for lane in lanes:
-            self._room.set_up_again(lane)
+        self._room.set_up_again(lanes, [ticket for ticket in waiting if ticket.is_waiting])
         self._is_due = self._workspace.waiting > 0
 
     # What follows
@@ -327,6 +328,7 @@ class AdmissionController:
         """Let every waiting request go that may, the lane served longest ago first."""
         room = self._room
         passed_over: list[RequestLane] = []
+        room.new_pass()
         while (lane := room.next_lane(now_ns)) is not None:
             if not room.has_turn(lane):
                 continue
@@ -363,6 +365,7 @@ class AdmissionController:
         provider = lane.provider
         request = ticket.request
         estimate = request.estimate
+        self._eligibility.changed()
         permit = Permit(lane.gauges)
         permit.lane = lane
         active = principal.gauge.in_use
@@ -399,6 +402,7 @@ class AdmissionController:
     def _refuse(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> None:
         """Record a refusal, taking the request out of its lane if it waits there."""
         if ticket.is_waiting:
+            self._eligibility.changed()
             self._room.leave(ticket, lane, now_ns)
             self._is_due = self._workspace.waiting > 0
         breaker = lane.provider.breaker
@@ -435,6 +439,7 @@ class AdmissionController:
             self.clamped_pauses += 1
         provider.paused_until_ns = max(provider.paused_until_ns, now_ns + honoured_ns)
         self._pressure.add(now_ns)
+        self._eligibility.changed()
         self._room.provider_held(provider, now_ns)
         return RetryAfter(honoured_ns)
 

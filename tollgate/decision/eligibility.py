@@ -28,13 +28,19 @@ class Eligibility:
         protects_large: Whether requests deferred by token buckets alone take claims.
     """
 
-    __slots__ = ("_claims", "_workspace", "protects_large")
+    __slots__ = ("_claims", "_holders", "_holders_at_ns", "_workspace", "protects_large")
 
     def __init__(self, workspace: WorkspacePool, *, protects_large: bool) -> None:
         """Start without claims."""
         self._workspace = workspace
         self._claims = Claims()
         self.protects_large = protects_large
+        self._holders: list[Holder] = []
+        self._holders_at_ns = -1
+
+    def changed(self) -> None:
+        """Note that something a holder depends on may have changed: a draw, a permit, a head, a pause, a breaker."""
+        self._holders_at_ns = -1
 
     def pay(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> Hold:
         """Draw what a request costs from its buckets, unless something holds it.
@@ -87,7 +93,10 @@ class Eligibility:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
         if not self._claims.by_number:
             return None
-        for holder in self._claims.holders(now_ns, self._is_live):
+        if self._holders_at_ns != now_ns:
+            self._holders = self._claims.holders(now_ns, self._is_live)
+            self._holders_at_ns = now_ns
+        for holder in self._holders:
             if ticket.claim and ticket.claim <= holder.claim:
                 break  # the others' numbers are higher still
             for bucket in ticket.lane.token_buckets:
@@ -99,10 +108,12 @@ class Eligibility:
         """Give a head that only token buckets defer its claim number, unless it has one or the profile wants none."""
         if self.protects_large:
             self._claims.take(ticket)
+            self.changed()
 
     def forget(self, ticket: Ticket) -> None:
         """Close the claim of a request that was decided."""
         self._claims.drop(ticket)
+        self.changed()
 
     def may_free_others(self, lane: RequestLane) -> bool:
         """Return whether a decision in this lane can let others go at once.

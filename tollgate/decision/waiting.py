@@ -10,6 +10,7 @@ This module owns who waits, until when, and in which order heads are tried. It m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -90,6 +91,8 @@ class WaitingRoom:
     def leave(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Take out a request that is not to be served, wherever it stands."""
         was_head = self._take_out(ticket, lane)
+        if was_head:
+            self._turns.new_round()
         if was_head and lane.head is not None:
             lane.head.eligible_since_ns = now_ns
             lane.wake_ns = -1
@@ -103,6 +106,10 @@ class WaitingRoom:
             head.eligible_since_ns = now_ns
             self._turns.served(lane, ticket.cost, head.cost)
             self.make_ready(lane)
+
+    def new_pass(self) -> None:
+        """Begin to look for requests that may go."""
+        self._turns.new_round()
 
     def has_turn(self, lane: RequestLane) -> bool:
         """Take the lane that :meth:`next_lane` returned off the ready ones, to try its head.
@@ -234,7 +241,7 @@ class WaitingRoom:
 
     def provider_held(self, provider: ProviderPool, now_ns: int) -> None:
         """Those who wait for a provider that has just asked for a pause are to be looked at when that is over."""
-        if provider.waiting:
+        if provider.waiting and now_ns < provider.paused_until_ns:
             self._note_opening(provider, now_ns)
 
     def follow(self, scheduling: Scheduling) -> None:
@@ -243,13 +250,19 @@ class WaitingRoom:
         discipline.count_on_from(self._turns)
         self._turns = discipline
 
-    def set_up_again(self, lane: RequestLane) -> None:
-        """Let a lane whose limits have changed be tried, and its requests expire when the new limits say."""
-        self._not_ready(lane)
-        lane.wake_ns = -1
-        for ticket in lane:
-            self._set_expiry(ticket, lane)
-        self.make_ready(lane)
+    def set_up_again(self, lanes: Iterable[RequestLane], waiting: Iterable[Ticket]) -> None:
+        """Let lanes whose limits have changed be tried, and requests expire when the new limits say.
+
+        Args:
+            lanes: Every lane.
+            waiting: Every request that waits, in the order in which they came.
+        """
+        for lane in lanes:
+            self._not_ready(lane)
+            lane.wake_ns = -1
+            self.make_ready(lane)
+        for ticket in waiting:
+            self._set_expiry(ticket, ticket.lane)
 
     def _set_expiry(self, ticket: Ticket, lane: RequestLane) -> None:
         expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
