@@ -207,12 +207,15 @@ def test_a_pause_that_the_provider_asked_for_holds_everybody_until_it_ends():
     simulate(main)
 
 
-def test_a_pause_that_is_none_is_the_callers_fault():
+@pytest.mark.parametrize("pause_ns", [-1, 1.5, None, "1m0s", 10**30])
+def test_a_pause_that_makes_no_sense_is_clamped_and_counted_and_no_failure(pause_ns):
     async def main(loop):
-        admission = gate(loop)
+        controller = AdmissionController("w", profile(providers={"llm": AdmissionLimits(circuit_breaker=BREAKER)}))
+        admission = AsyncAdmission(controller, clock=loop.clock)
         async with admission.admitted(ask()) as permit:
-            with pytest.raises(CallerError):
-                permit.retry_after(-1)
+            permit.retry_after(pause_ns)
+        assert admission.controller.clamped_pauses == 1
+        assert breaker_state(admission) is BreakerState.CLOSED
         assert_nothing_left(admission, loop)
 
     simulate(main)
