@@ -95,11 +95,6 @@ def outcome_line(
     return f"{ordinal} {outcome} {attempts} {_ms(settled_ns)} {delays} {reason or ABSENT}\n"
 
 
-def without_reason(line: str) -> str:
-    """Return an outcome line with its last column left out."""
-    return f"{line.rpartition(' ')[0]}\n"
-
-
 class LineDigest:
     """SHA-256 of a text that arrives line by line, and its copy to ``out`` if one is given.
 
@@ -138,28 +133,3 @@ class LineDigest:
         self._hash.update(text.encode())
         if self._out is not None:
             self._out.write(text)
-
-
-class OutcomeDigest:
-    """Both digests of the outcomes: of the whole lines, and of the lines without their reasons."""
-
-    __slots__ = ("_short", "_whole")
-
-    def __init__(self, out: TextOut | None = None) -> None:
-        self._whole = LineDigest(out)
-        self._short = LineDigest()
-
-    def add(self, line: str) -> None:
-        """Take one outcome line."""
-        self._whole.add(line)
-        self._short.add(without_reason(line))
-
-    @property
-    def with_reason(self) -> str:
-        """Digest of the whole lines, hex."""
-        return self._whole.hexdigest()
-
-    @property
-    def without_reason(self) -> str:
-        """Digest of the lines without their last column, hex."""
-        return self._short.hexdigest()

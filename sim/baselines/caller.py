@@ -17,6 +17,7 @@ class Caller:
         phase: Index of the phase it arrived in.
         principal: Index of who asks.
         provider: Index of who is to serve.
+        admissions: Times it was admitted.
         fails: Attempts that fail, bit k for attempt k + 1.
         cancel_after: Ms from the arrival to the cancellation, or None.
         ask: The last attempt's request for admission, None before the first attempt.
@@ -26,12 +27,12 @@ class Caller:
     """
 
     __slots__ = (
+        "admissions",
         "arrived_at",
         "ask",
         "attempts",
         "cancel_after",
         "decided_at",
-        "delays",
         "fails",
         "is_calling",
         "is_queued",
@@ -59,6 +60,7 @@ class Caller:
     ) -> None:
         self.ordinal = ordinal
         self.phase = phase
+        self.admissions = 0
         self.arrived_at = arrived_at
         self.principal = principal
         self.provider = provider
@@ -69,7 +71,6 @@ class Caller:
         self.ask: Ask | None = None
         self.attempts = 0
         self.decided_at = 0
-        self.delays: list[int] = []
         self.is_calling = False
         self.is_queued = False
         self.is_settled = False

@@ -14,12 +14,11 @@ from math import inf
 from typing import Final
 
 from sim.baselines.caller import Caller
-from sim.baselines.observer import Observer, ReferenceResult
+from sim.baselines.observer import Observer
 from sim.baselines.reference import Controller
 from sim.baselines.state import Ask
 from sim.baselines.timeline import Timeline
 from sim.manifest.model import Manifest, SeedFamilyModel
-from sim.textformats import TextOut
 from sim.trace import AttemptOutcome, RequestOutcome, Trace
 from sim.workload.seed_family import seed_family_blocks
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome
@@ -46,22 +45,26 @@ class ReferenceOptions:
     correct_breaker: bool = False
 
 
-def run_reference(
-    manifest: Manifest,
-    trace: Trace | None = None,
-    *,
-    options: ReferenceOptions | None = None,
-    arrivals_out: TextOut | None = None,
-    outcomes_out: TextOut | None = None,
-) -> ReferenceResult:
+@dataclass(frozen=True, slots=True)
+class ReferenceRun:
+    """What a run leaves behind, beside its rows.
+
+    Attributes:
+        end_ms: When the drain ended, ms from the start.
+        controller: The controller, as it was then.
+    """
+
+    end_ms: int
+    controller: Controller
+
+
+def run_reference(manifest: Manifest, trace: Trace, *, options: ReferenceOptions | None = None) -> ReferenceRun:
     """Run a seed manifest through the reference controller.
 
     Args:
         manifest: A manifest with the seed's arrival model.
         trace: Where the run's rows go; closed at the end.
         options: Departures from the reference.
-        arrivals_out: Where the arrivals text goes, if anywhere.
-        outcomes_out: Where the outcomes text goes, if anywhere.
 
     Raises:
         ConfigError: If the manifest has another arrival model.
@@ -71,8 +74,7 @@ def run_reference(
         raise ConfigError(
             "target.discipline", "reference", "default; the reference runs decision-load-manifest/v1 and v2 only"
         )
-    observer = Observer(manifest, trace or Trace(()), arrivals_out, outcomes_out)
-    return _Harness(manifest, model, observer, options or ReferenceOptions()).run()
+    return _Harness(manifest, model, Observer(manifest, trace), options or ReferenceOptions()).run()
 
 
 class _Harness:
@@ -91,20 +93,21 @@ class _Harness:
         self._unsettled: dict[int, Caller] = {}
         self._undelivered: list[Caller] = []
 
-    def run(self) -> ReferenceResult:
+    def run(self) -> ReferenceRun:
+        arrivals = 0
         for caller in self._arrivals():
             if caller.arrived_at > self._time.now:
                 self._advance(caller.arrived_at)
             self._unsettled[caller.ordinal] = caller
-            self._observer.arrived(caller)
+            arrivals += 1
             if caller.cancel_after is not None:
                 self._time.after(caller.cancel_after, self._signal, caller)
             self._attempt(caller)
-            self._sample()
         self._drain()
         for caller in self._unsettled.values():
             self._observer.settled(caller, RequestOutcome.IN_FLIGHT, None, self._time.now)
-        return self._observer.result(self._controller, self._time.now)
+        self._observer.ended(self._controller, arrivals, self._time.now)
+        return ReferenceRun(self._time.now, self._controller)
 
     def _arrivals(self) -> Iterator[Caller]:
         ends = [phase.end_ns for phase in self._manifest.phases]
@@ -181,7 +184,7 @@ class _Harness:
                 caller.is_queued = False
                 self._observer.queued(caller, -1, now)
             if ask.permit is not None:
-                self._observer.admitted(caller, ask.queue_delay, now)
+                self._observer.admitted(caller, now)
             self._undelivered.append(caller)
 
     def _deliver(self) -> None:
@@ -193,7 +196,6 @@ class _Harness:
         for caller in delivered:
             refusal = caller.current_ask.refusal
             if refusal is None:
-                self._sample()
                 caller.is_calling = True
                 self._time.after(caller.service, self._complete, caller)
                 continue
@@ -245,6 +247,3 @@ class _Harness:
         del self._unsettled[caller.ordinal]
         self._controller.settle(caller.current_ask.budget_id)
         self._observer.settled(caller, outcome, reason, self._time.now)
-
-    def _sample(self) -> None:
-        self._observer.sampled(self._controller.waiting, self._controller.in_flight)

@@ -11,22 +11,19 @@ import hashlib
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
 from functools import cache
-from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import sim
 from sim import manifest as manifests
-from sim.baselines.harness import ReferenceOptions, run_reference
-from sim.baselines.observer import ReferenceResult
+from sim.baselines.breakers import BreakerChange
 from sim.manifest import Manifest
-from sim.measure.instruments import Instruments
-from sim.trace import Trace
 from sim.workload.seed_family import seed_family_blocks
+from tests.conformance.figures import Figures, figures
 from tollgate.core.units import NS_PER_MS
 
 DATA = Path(__file__).parent / "data"
@@ -42,13 +39,12 @@ def loaded(name: str) -> Manifest:
 
 
 @cache
-def measured(name: str) -> tuple[ReferenceResult, Instruments]:
-    instruments = Instruments(loaded(name))
-    return run_reference(loaded(name), Trace(instruments.consumers)), instruments
+def ran(name: str) -> Figures:
+    return figures(loaded(name))
 
 
-def ran(name: str) -> ReferenceResult:
-    return measured(name)[0]
+def changes(ran: Figures) -> list[BreakerChange]:
+    return [change for change, _ in ran.run.controller.changes]
 
 
 def expected(name: str) -> dict[str, Any]:
@@ -82,20 +78,18 @@ def test_every_outcome_agrees(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_principal_fares_as_measured(name):
-    fared = {principal: asdict(tally) for principal, tally in ran(name).by_principal.items()}
-    assert fared == expected(name)["perPrincipal"]
+    assert ran(name).by_principal == expected(name)["perPrincipal"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_breaker_changes_agree(name):
-    changes = ran(name).changes
+    seen = changes(ran(name))
     text = "".join(
-        f"{change.provider} {change.from_state} {change.to_state} {change.at_ms} {change.failures}\n"
-        for change in changes
+        f"{change.provider} {change.from_state} {change.to_state} {change.at_ms} {change.failures}\n" for change in seen
     )
-    kinds = Counter(f"{change.provider}:{change.from_state}->{change.to_state}" for change in changes)
+    kinds = Counter(f"{change.provider}:{change.from_state}->{change.to_state}" for change in seen)
     found = {
-        "total": len(changes),
+        "total": len(seen),
         "byKind": dict(sorted(kinds.items())),
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
         "first": [
@@ -106,19 +100,18 @@ def test_breaker_changes_agree(name):
                 "atEpochMs": change.at_ms,
                 "failures": change.failures,
             }
-            for change in changes[:5]
+            for change in seen[:5]
         ],
-        "historyLength": len(ran(name).history),
+        "historyLength": len(ran(name).run.controller.history),
     }
     assert found == expected(name)["breakerTransitions"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_our_metrics_of_the_run_are_the_references_own_figures(name):
-    _, instruments = measured(name)
     found = {
         (row["metric"], *row["labels"].items()): row["value"]
-        for row in instruments.observations()
+        for row in ran(name).instruments.observations()
         if set(row["labels"]) <= {"class"}
     }
     figures = expected(name)["observations"]
@@ -145,9 +138,14 @@ def test_our_metrics_of_the_run_are_the_references_own_figures(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_the_run_pass_every_self_check(name):
-    result, instruments = measured(name)
-    assert [check for check in instruments.checks() if not check["ok"]] == []
-    assert instruments.outcomes_sha256() == result.outcomes_with_reason_sha256
+    assert [check for check in ran(name).instruments.checks() if not check["ok"]] == []
+
+
+def test_a_run_of_the_lab_has_the_digests_of_the_references_texts():
+    name = "00-v2-short"
+    run = sim.run(loaded(name), discipline="reference")
+    assert run.arrivals_sha256 == expected(name)["arrivalsSha256"]
+    assert run.outcomes_sha256 == expected(name)["outcomesWithReasonSha256"]
 
 
 def test_v2_takes_as_many_pumps_and_admission_tests_as_the_reference():
@@ -178,27 +176,23 @@ def test_the_first_twenty_arrivals_agree():
 
 @pytest.mark.skipif(not SHARED, reason="TOLLGATE_SHARED names no folder with the larger files")
 def test_no_outcome_of_v2_differs_line_by_line():
-    text = StringIO()
-    run_reference(loaded("v2"), outcomes_out=text)
     with gzip.open(Path(str(SHARED)) / "conformance/v2.outcomes.txt.gz", "rt", encoding="ascii") as file:
-        pairs = zip_longest(text.getvalue().splitlines(), file.read().splitlines())
+        pairs = zip_longest(ran("v2").outcomes.splitlines(), file.read().splitlines())
     first = next(((line, ours, theirs) for line, (ours, theirs) in enumerate(pairs, 1) if ours != theirs), None)
     assert first is None, f"first difference (line, ours, the reference's): {first}"
 
 
 def test_a_correct_breaker_alone_opens_no_breaker_by_cancellations():
     name = "11-cancellation-03"
-    corrected = run_reference(loaded(name), options=ReferenceOptions(correct_breaker=True))
-    assert len(ran(name).changes) == 10
-    assert corrected.changes == ()
+    assert len(changes(ran(name))) == 10
+    assert changes(figures(loaded(name), correct_breaker=True)) == []
 
 
 def test_a_correct_breaker_alone_is_never_closed_from_open():
-    corrected = run_reference(loaded("07-failures-05-retries-3"), options=ReferenceOptions(correct_breaker=True))
-    assert corrected.changes
-    assert not [change for change in corrected.changes if (change.from_state, change.to_state) == ("open", "closed")]
+    seen = changes(figures(loaded("07-failures-05-retries-3"), correct_breaker=True))
+    assert seen
+    assert not [change for change in seen if (change.from_state, change.to_state) == ("open", "closed")]
 
 
 def test_a_correct_breaker_changes_nothing_where_none_opens():
-    corrected = run_reference(loaded("00-v2-short"), options=ReferenceOptions(correct_breaker=True))
-    assert corrected == ran("00-v2-short")
+    assert figures(loaded("00-v2-short"), correct_breaker=True) == ran("00-v2-short")

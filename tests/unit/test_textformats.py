@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from sim.textformats import LineDigest, OutcomeDigest, arrival_line, outcome_line, without_reason
+from sim.textformats import LineDigest, arrival_line, outcome_line
 
 MS = 10**6
 
@@ -45,10 +45,6 @@ def test_times_are_decimal_milliseconds_without_trailing_zeros(ns, text):
     assert outcome_line(0, "failed", 1, ns, [], None) == f"0 failed 1 {text} - -\n"
 
 
-def test_without_reason_drops_the_last_column_only():
-    assert without_reason("1208 shed 2 62447 1416 queue-full\n") == "1208 shed 2 62447 1416\n"
-
-
 @pytest.mark.parametrize("count", [0, 1, LineDigest.BATCH, 2 * LineDigest.BATCH + 1])
 def test_a_digest_is_that_of_the_whole_text_and_the_copy_is_complete(count):
     out = StringIO()
@@ -57,10 +53,3 @@ def test_a_digest_is_that_of_the_whole_text_and_the_copy_is_complete(count):
     digest.add_all(lines)
     assert digest.hexdigest() == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert out.getvalue() == "".join(lines)
-
-
-def test_both_outcome_digests_are_of_the_same_lines():
-    digest = OutcomeDigest()
-    digest.add("0 completed 2 361 0,2 -\n")
-    assert digest.with_reason == hashlib.sha256(b"0 completed 2 361 0,2 -\n").hexdigest()
-    assert digest.without_reason == hashlib.sha256(b"0 completed 2 361 0,2\n").hexdigest()
