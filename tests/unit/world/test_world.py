@@ -1,0 +1,148 @@
+"""What callers do: cancel, lose patience, try again; and the order of one instant."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.kernel import Kernel
+from sim.measure import Instruments
+from sim.targets.controller import build
+from sim.trace import AttemptCol, AttemptOutcome, Consumer, RequestOutcome, Trace
+from sim.workload.blocks import ArrivalBlock
+from sim.world import World
+from tests.unit.world.lab import MS, manifest, run
+
+
+class Attempts(Consumer):
+    """Every attempt: (ordinal, attempt, requested, decided, ended, outcome), times in ms."""
+
+    def __init__(self):
+        self.rows = []
+
+    def attempts(self, rows):
+        times = (AttemptCol.REQUESTED, AttemptCol.DECIDED, AttemptCol.ENDED)
+        for row in rows.tolist():
+            at = (row[time] // MS for time in times)
+            self.rows.append(
+                (row[AttemptCol.ORDINAL], row[AttemptCol.ATTEMPT], *at, AttemptOutcome(row[AttemptCol.OUTCOME]))
+            )
+
+
+def scripted(of, rows):
+    """Run given arrivals (at, service, fails, cancel_after or -1; ms) under a manifest; returns the attempts in order."""
+    at, service, fails, cancel = zip(*rows, strict=True)
+    zeros = [0] * len(rows)
+    block = ArrivalBlock(
+        at_ns=[value * MS for value in at],
+        stream=zeros,
+        principal=zeros,
+        provider=zeros,
+        tokens=[1] * len(rows),
+        service_ns=[value * MS for value in service],
+        fails=list(fails),
+        cancel_after_ns=[value * MS if value >= 0 else -1 for value in cancel],
+        jitter=zeros,
+    )
+    seen = Attempts()
+    kernel = Kernel()
+    instruments = Instruments(of)
+    world = World(of, [block], build(of), Trace([*instruments.consumers, seen]), kernel)
+    kernel.run(of.horizon_ns + of.drain_ns)
+    assert world.audit() == []
+    assert world.unsettled == 0
+    world.close(max(of.horizon_ns, world.last_settled_ns))
+    assert [check for check in instruments.checks() if not check["ok"]] == []
+    return sorted(seen.rows, key=lambda row: row[:2])
+
+
+DONE, FAILED, SHED, LEFT, ABORTED = AttemptOutcome
+ONE_PERMIT = {"concurrency": 1}
+
+
+def test_a_cancellation_at_the_instant_of_a_release_comes_before_the_permit_is_given_on():
+    attempts = scripted(manifest(workspace=ONE_PERMIT), [(0, 50, 0, -1), (10, 50, 0, 40), (20, 50, 0, -1)])
+    assert attempts == [(0, 1, 0, 0, 50, DONE), (1, 1, 10, 50, 50, LEFT), (2, 1, 20, 50, 100, DONE)]
+
+
+def test_a_cancellation_at_the_instant_of_an_expiry_is_a_cancellation():
+    limits = {"concurrency": 1, "max_queue_wait_ms": 40}
+    attempts = scripted(manifest(workspace=limits), [(0, 500, 0, -1), (10, 50, 0, 40), (10, 50, 0, -1)])
+    assert attempts[1:] == [(1, 1, 10, 50, 50, LEFT), (2, 1, 10, 50, 50, SHED)]
+
+
+def test_an_arrival_at_the_instant_of_a_release_comes_after_those_who_waited():
+    attempts = scripted(manifest(workspace=ONE_PERMIT), [(0, 50, 0, -1), (10, 50, 0, -1), (50, 50, 0, -1)])
+    assert attempts == [(0, 1, 0, 0, 50, DONE), (1, 1, 10, 50, 100, DONE), (2, 1, 50, 100, 150, DONE)]
+
+
+def test_a_cancellation_in_service_ends_the_call_and_frees_its_permit_at_once():
+    attempts = scripted(manifest(workspace=ONE_PERMIT), [(0, 500, 0, 30), (10, 50, 0, -1)])
+    assert attempts == [(0, 1, 0, 0, 30, ABORTED), (1, 1, 10, 30, 80, DONE)]
+
+
+def test_a_failed_attempt_is_tried_again_after_its_backoff_until_the_attempts_are_used_up():
+    client = {"retry": {"kind": "fixed", "base_ms": 100, "max_attempts": 3}}
+    attempts = scripted(manifest(client=client), [(0, 10, 0b111, -1), (5, 10, 0b001, -1)])
+    assert attempts == [
+        (0, 1, 0, 0, 10, FAILED),
+        (0, 2, 110, 110, 120, FAILED),
+        (0, 3, 220, 220, 230, FAILED),
+        (1, 1, 5, 5, 15, FAILED),
+        (1, 2, 115, 115, 125, DONE),
+    ]
+
+
+def test_a_cancellation_during_the_backoff_ends_the_request_there():
+    client = {"retry": {"kind": "fixed", "base_ms": 100, "max_attempts": 3}}
+    attempts = scripted(manifest(client=client), [(0, 10, 0b1, 50)])
+    assert attempts == [(0, 1, 0, 0, 10, FAILED)]
+
+
+def test_a_timeout_leaves_a_call_and_is_the_deadline_of_one_that_waits():
+    of = manifest(workspace=ONE_PERMIT, client={"timeout_ms": 100})
+    attempts = scripted(of, [(0, 150, 0, -1), (20, 10, 0, -1), (21, 500, 0, -1)])
+    assert attempts == [(0, 1, 0, 0, 100, ABORTED), (1, 1, 20, 100, 110, DONE), (2, 1, 21, 110, 121, ABORTED)]
+    slow = manifest(workspace={"requests_per_minute": 60, "requests_burst": 1}, client={"timeout_ms": 100})
+    assert scripted(slow, [(0, 10, 0, -1), (1, 10, 0, -1)])[1] == (1, 1, 1, 101, 101, SHED)
+
+
+def test_nobody_tries_again_past_the_timeout():
+    client = {"timeout_ms": 100, "retry": {"kind": "fixed", "base_ms": 90, "max_attempts": 5}}
+    assert scripted(manifest(client=client), [(0, 10, 0b1, -1)]) == [(0, 1, 0, 0, 10, FAILED)]
+
+
+def test_a_refusal_is_tried_again_no_sooner_than_it_said_where_the_client_honours_that():
+    limits = {"concurrency": 1, "max_queue_length": 0}
+    retry = {"kind": "fixed", "base_ms": 1, "max_attempts": 2}
+    honours = {"on_refusal": "retry", "retry": retry, "retry_after": "honour"}
+    ignores = {"on_refusal": "retry", "retry": retry, "retry_after": "ignore"}
+    rows = [(0, 300, 0, -1), (10, 20, 0, -1)]
+    # queue-full says at least 250 ms.
+    assert scripted(manifest(workspace=limits, client=honours), rows)[1:] == [
+        (1, 1, 10, 10, 10, SHED),
+        (1, 2, 260, 260, 260, SHED),
+    ]
+    assert scripted(manifest(workspace=limits, client=ignores), rows)[2][2] == 11
+
+
+def test_what_can_never_be_admitted_is_not_tried_again():
+    client = {"on_refusal": "retry", "retry": {"kind": "fixed", "base_ms": 1, "max_attempts": 9}}
+    of = manifest(workspace={"requests_per_minute": 0}, client=client)
+    assert scripted(of, [(0, 10, 0, -1)]) == [(0, 1, 0, 0, 0, SHED)]
+
+
+def test_what_has_not_settled_when_the_drain_is_over_is_in_flight_and_ends_with_it():
+    of = manifest(workspace=ONE_PERMIT, provider={"service_ms": 15_000}, drain_seconds=1, seconds=20)
+    done, _, outcomes = run(of)
+    assert done.end_ns == 21_000 * MS
+    assert done.value("in_flight.end") == sum(outcome.outcome == "in-flight" for outcome in outcomes) > 0
+
+
+def test_an_arrival_on_the_very_end_of_the_last_phase_belongs_to_it():
+    of = manifest(seconds=1)
+    assert scripted(of, [(1000, 10, 0, -1)]) == [(0, 1, 1000, 1000, 1010, DONE)]
+
+
+@pytest.mark.parametrize("outcome", RequestOutcome)
+def test_every_outcome_of_a_request_has_a_word(outcome):
+    assert outcome.name.lower().replace("_", "-") in {"completed", "failed", "shed", "cancelled", "in-flight"}
