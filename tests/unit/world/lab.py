@@ -62,7 +62,7 @@ class Outcome:
 
 
 def run(of):
-    """Run a manifest; returns the run, its arrivals (at_ns, service_ns) and its outcomes, and holds it to its checks."""
+    """Run a manifest and hold it to its checks; returns the run, its arrivals (at_ns, service_ns) and its outcomes."""
     text = io.StringIO()
     done = sim.run(of, outcomes_out=text)
     assert [check for check in done.checks if not check["ok"]] == []
