@@ -6,7 +6,8 @@ admitted to the target.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 from sim.kernel import Event, Kernel, Order
@@ -79,7 +80,7 @@ class World:
         self._estimates: dict[int, Estimate] = {}
         self._unsettled: dict[int, Call] = {}
         self._wake_ns: int | None = None
-        self._rows = _rows(blocks)
+        self._rows = chain.from_iterable(block.rows() for block in blocks)
         self._row: tuple[int, ...] | None = None
         self._arrival = Event()
         self._on_arrival = (self._arrive,)
@@ -386,20 +387,3 @@ class World:
                     call.ordinal,
                 )
             )
-
-
-def _rows(blocks: Iterable[ArrivalBlock]) -> Iterator[tuple[int, ...]]:
-    """Yield the arrivals one by one, in the order of a block's columns."""
-    for block in blocks:
-        yield from zip(
-            block.at_ns,
-            block.stream,
-            block.principal,
-            block.provider,
-            block.tokens,
-            block.service_ns,
-            block.fails,
-            block.cancel_after_ns,
-            block.jitter,
-            strict=True,
-        )
