@@ -37,8 +37,10 @@ def report(
         note(f"no headroom on the page, for the manifest cannot be read: {error}", quiet=quiet)
         loaded = None
     page = out or bundle / pages.NAME
-    at = manifest or bundle / read.manifest_name
-    pages.write("--out", page, Report.of(read, loaded, path=str(bundle), manifest_path=str(at)))
+    at = manifest or read.places["manifest"]
+    assumptions = read.places.get("assumptions")
+    told = Report.of(read, loaded, path=bundle, manifest_path=at, assume_path=assumptions)
+    pages.write("--out", page, told)
     if page != STDOUT:
         note(f"page: {page}", quiet=quiet)
     return Exit.PASS

@@ -83,7 +83,7 @@ def run(
     if not written.is_new:
         note(f"{written.folder}: the same run was there already; it was left as it is", quiet=quiet)
 
-    report = Report.of(bundle, done.manifest, path=str(written.folder), manifest_path=str(manifest))
+    report = Report.of(bundle, loaded, path=written.folder, manifest_path=manifest, assume_path=assume)
     page_path = written.folder / pages.NAME if page else None
     if page_path is not None:
         pages.write("--page", page_path, report)

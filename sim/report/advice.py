@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from sim.report import commands
 from sim.report.headroom import Headroom
 from sim.report.report import Report
-from sim.report.text import command
 
 _NO_MATTER_OF_ROOM: Final = ("retry.", "breaker.", "pause.", "cancel.", "failed", "host.")
 """Metrics that higher limits do not help."""
@@ -33,21 +33,11 @@ def next_steps(report: Report) -> list[Step]:
     return [*(_when_failed(report) if report.result.verdict == "FAIL" else ()), *_always(report)]
 
 
-def explain_command(report: Report, ordinal: int) -> str:
-    """Return the command that tells one request's story."""
-    return command("tollgate", "explain", report.path, "--request", str(ordinal))
-
-
-def verify_command(report: Report) -> str:
-    """Return the command that makes the run again and compares it with the record."""
-    return command("tollgate", "verify", report.path, "--rerun")
-
-
 def _when_invalid(report: Report) -> Iterator[Step]:
     basis = report.record["verdict"]["basis"]
     if basis in {"checks-failed", "implied-bound-broken"}:
         yield Step(
-            "Make sure that the record is what was measured, and comes out the same again:", verify_command(report)
+            "Make sure that the record is what was measured, and comes out the same again:", commands.verify(report)
         )
         yield Step("If it does, this is a fault of the program, not of the limits: keep the bundle and report it.")
     elif basis == "unsettled":
@@ -66,28 +56,24 @@ def _when_failed(report: Report) -> Iterator[Step]:
             "before it follows from limits: look there first."
         )
     schema = report.record["manifest"]["schema"]
-    sets = [
-        word
+    sets = {
+        path: row.needed
         for row in report.headroom
         if row.use > 1 and not row.is_buffer and (path := _settable(row, schema)) is not None
-        for word in ("--set", f"{path}={row.needed}")
-    ]
+    }
     if sets and any(not gate.metric.startswith(_NO_MATTER_OF_ROOM) for gate in missed):
         yield Step(
             "Give the limits that cannot carry their peak room for it, and see what binds then:",
-            command("tollgate", "run", report.manifest_path, *sets),
+            commands.again(report, sets=sets),
         )
     if report.slowest:
         worst = report.slowest[0]["ordinal"]
-        yield Step("See what held the worst request, check by check:", explain_command(report, worst))
+        yield Step("See what held the worst request, check by check:", commands.explain(report, worst))
 
 
 def _always(report: Report) -> Iterator[Step]:
-    if report.result.seed.isdecimal():
-        other = str(int(report.result.seed) + 1)
-        yield Step(
-            "See whether another seed says the same:", command("tollgate", "run", report.manifest_path, "--seed", other)
-        )
+    other = report.record["plan"]["seeds"][0] + 1
+    yield Step("See whether another seed says the same:", commands.again(report, seed=other))
     yield Step(
         "One run is one draw. A verdict on the mean needs many seeds and an interval: that is `tollgate replicate`, "
         "which this version does not have yet."

@@ -11,7 +11,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sim.report import advice, breach, figures, story, tables
+from sim.report import advice, breach, commands, figures, story, tables
 from sim.report.headroom import with_unit
 from sim.report.report import Report
 from sim.report.style import ReportFigure, svg
@@ -45,7 +45,8 @@ def render(report: Report) -> str:
         steps=advice.next_steps(report),
         provenance=report.record["provenance"][: tables.ROWS_MAX],
         broken=[check for check in report.record["checks"] if not check["ok"]],
-        verify=advice.verify_command(report),
+        again=commands.again(report),
+        verify=commands.verify(report),
         digests=tables.digests(report.record),
         files=[*report.record["inputs"], *report.record["artefacts"]],
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Final, Protocol, cast
+from pathlib import Path
+from typing import Protocol, cast
 
 from sim.evidence.schema import Record
 from sim.manifest.model import Manifest
@@ -19,12 +19,7 @@ from sim.measure.slowest import SlowRequest
 from sim.report.headroom import Headroom, binding, headroom
 from sim.report.result import Result
 from sim.report.series import measured_tokens
-from sim.report.text import command, rounded
 from tollgate.core.canonical import JSON
-from tollgate.core.units import NS_PER_S
-
-_SEED: Final = "seed"
-"""Key of a record's overrides under which a seed given on the command line stands."""
 
 
 class Bundle(Protocol):
@@ -49,32 +44,46 @@ class Report:
         record: The record.
         path: Path of the bundle as a reader types it, relative.
         manifest_path: Path of the manifest as a reader types it, relative.
+        assume_path: Path of the assumptions that completed it, likewise; None where there were none.
         series: The run's series; None where the bundle has none.
         slowest: The worst requests, worst first.
         profile: The ``profile:`` block the run was made under, overrides included; None leaves headroom out.
         phases: (name, start_ns, end_ns) of each phase; empty where they are not known.
-        window_ns: The cut of the phases that was asked for; None for none.
+        window_ns: Where the phases have to be cut for the same run; None for nowhere.
+        discipline: The discipline that the manifest itself asks for; None where it is not known.
     """
 
     record: Record
     path: str
     manifest_path: str
+    assume_path: str | None = None
     series: SeriesView | None = None
     slowest: Sequence[SlowRequest] = ()
     profile: Mapping[str, object] | None = None
     phases: Sequence[tuple[str, int, int]] = ()
     window_ns: int | None = None
+    discipline: str | None = None
 
     @classmethod
-    def of(cls, bundle: Bundle, manifest: Manifest | None = None, *, path: str, manifest_path: str) -> Report:
+    def of(
+        cls,
+        bundle: Bundle,
+        manifest: Manifest | None = None,
+        *,
+        path: Path | str,
+        manifest_path: Path | str,
+        assume_path: Path | str | None = None,
+    ) -> Report:
         """Return the report of a bundle.
 
         Args:
             bundle: The bundle, read and checked.
-            manifest: Its manifest with the record's overrides and window applied, for headroom and the exact command;
-                None where it cannot be read any more, such as when a trace it names is gone.
+            manifest: Its manifest with the record's seed, overrides and window applied, and with a discipline of its
+                own, for headroom and the exact command; None where it cannot be read any more, such as when a trace it
+                names is gone.
             path: Path of the bundle as a reader types it, relative.
             manifest_path: Path of the manifest as a reader types it, relative.
+            assume_path: Path of the assumptions that completed it, likewise.
 
         Raises:
             EvidenceError: If the series cannot be read.
@@ -82,15 +91,17 @@ class Report:
         series = bundle.series()
         return cls(
             record=bundle.record,
-            path=path,
-            manifest_path=manifest_path,
+            path=str(path),
+            manifest_path=str(manifest_path),
+            assume_path=None if assume_path is None else str(assume_path),
             series=None if series is None else SeriesView.from_json(series),
             slowest=cast("Sequence[SlowRequest]", bundle.slowest()),
             profile=None if manifest is None else manifest.profile.to_mapping(),
             phases=()
             if manifest is None
             else [(phase.name, phase.start_ns, phase.end_ns) for phase in manifest.phases],
-            window_ns=None if manifest is None else manifest.window_ns,
+            window_ns=bundle.record["plan"]["window_ns"] if manifest is None else manifest.window_ns,
+            discipline=None if manifest is None else manifest.discipline,
         )
 
     @cached_property
@@ -122,17 +133,3 @@ class Report:
         """Length of each phase after the warm-up, nanoseconds."""
         warmup_ns = self.record["plan"]["warmup_ns"]
         return {name: end - max(start, warmup_ns) for name, start, end in self.phases if end > warmup_ns}
-
-    @property
-    def reproduce(self) -> str:
-        """The command that makes the same run again."""
-        overrides = dict(self.record["overrides"])
-        words = ["tollgate", "run", self.manifest_path, "--discipline", self.record["target"]["discipline"]]
-        # The manifest's own seed stays unsaid: a seed that is given is an override, and makes another record.
-        if (seed := overrides.pop(_SEED, None)) is not None:
-            words += ["--seed", seed]
-        if self.window_ns is not None:
-            words += ["--window", rounded(Fraction(self.window_ns, NS_PER_S), 9)]
-        for path, value in overrides.items():
-            words += ["--set", f"{path}={value}"]
-        return command(*words)

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sim.report import advice, breach, story, tables
+from sim.report import advice, breach, commands, story, tables
 from sim.report.headroom import with_unit
 from sim.report.report import Report
 
@@ -96,7 +96,7 @@ def _files(report: Report, page: str | None) -> Iterator[str]:
     if page is not None:
         yield f"page    {page}"
     yield f"record  {report.record['digest']}"
-    yield f"again   {report.reproduce}"
+    yield f"again   {commands.again(report)}"
 
 
 def _next(report: Report, width: int) -> Iterator[str]:

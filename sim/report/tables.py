@@ -12,7 +12,7 @@ from typing import Final
 
 from sim.evidence.schema import Record
 from sim.measure.slowest import SlowRequest
-from sim.report.advice import explain_command
+from sim.report import commands
 from sim.report.headroom import Headroom
 from sim.report.headroom import with_unit as load_text
 from sim.report.report import Report
@@ -167,7 +167,7 @@ def refusals(report: Report) -> Table:
 
 def worst(report: Report) -> list[WorstRow]:
     """Return the worst requests, the worst first."""
-    return [_worst(row, explain_command(report, row["ordinal"])) for row in report.slowest[:WORST_MAX]]
+    return [_worst(row, commands.explain(report, row["ordinal"])) for row in report.slowest[:WORST_MAX]]
 
 
 def digests(record: Record) -> list[tuple[str, str]]:

@@ -324,6 +324,7 @@ def report(made: Record, **changes: object) -> Report:
         "phases": PHASES,
         "path": "out/noisy-neighbour-ffffffffffff",
         "manifest_path": "manifests/noisy-neighbour.yaml",
+        "discipline": "default",
     }
     return Report(**(given | changes))
 

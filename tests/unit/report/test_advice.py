@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import shlex
 
-from sim.report.advice import explain_command, next_steps, verify_command
+from sim.report.advice import next_steps
 
 MISSED = {"quiet_admitted": {"verdict": "FAIL", "observed": "0.900000", "margin": "-0.050000"}}
 
@@ -35,8 +35,24 @@ def test_the_seeds_manifests_get_key_paths_of_their_own_spelling(make_record, ma
     assert "providers.second.concurrency=4" in words
 
 
-def test_another_seed_is_offered_and_runs_are_told_apart_from_proof(passing):
+def test_another_seed_is_offered(passing):
     assert "tollgate run manifests/noisy-neighbour.yaml --seed 2602" in commands(passing)
+
+
+def test_what_a_run_was_given_stays_in_what_is_offered_next(make_record, make_report):
+    overrides = {"profile.workspace.concurrency": "9", "streams.noisy.client.timeout_ms": "700", "seed": "2601"}
+    record = make_record("FAIL", gate_changes=MISSED, overrides=overrides)
+    room, _, seed = commands(make_report(record, window_ns=90 * 10**9))
+    for words in (shlex.split(room), shlex.split(seed)):
+        assert "streams.noisy.client.timeout_ms=700" in words
+        assert words[words.index("--window") + 1] == "90"
+    assert "--seed 2601" in room
+    assert "--seed 2602" in seed
+    assert "profile.workspace.concurrency=9" in seed
+    assert room.count("profile.workspace.concurrency=") == 1
+
+
+def test_runs_are_told_apart_from_proof(passing):
     assert "tollgate replicate" in next_steps(passing)[-1].text
 
 
@@ -56,8 +72,6 @@ def test_an_invalid_run_without_a_fault_says_what_is_missing(make_record, make_r
 
 def test_paths_are_quoted(failing, make_report):
     report = make_report(failing.record, path="out/a b", manifest_path="my file.yaml")
-    assert explain_command(report, 7) == "tollgate explain 'out/a b' --request 7"
-    assert verify_command(report) == "tollgate verify 'out/a b' --rerun"
     assert all("'my file.yaml'" in command for command in commands(report) if command.startswith("tollgate run"))
 
 

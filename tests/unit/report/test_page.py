@@ -94,7 +94,7 @@ def test_a_page_answers_what_an_operator_asks(failing_page):
         "every permit of the workspace was in use",
         "gateway log of one week",
         "assumed",
-        "tollgate run manifests/noisy-neighbour.yaml --discipline default",
+        "tollgate run manifests/noisy-neighbour.yaml This one",
         "tollgate verify out/noisy-neighbour-ffffffffffff --rerun",
         "--set profile.workspace.concurrency=12",
         f"sha256:{'f' * 64}",

@@ -8,19 +8,6 @@ from sim.report.report import Report
 S = 10**9
 
 
-def test_the_command_that_reproduces_a_run_carries_all_that_was_changed(make_record, make_report):
-    record = make_record("PASS", overrides={"profile.workspace.concurrency": "6", "seed": "7"})
-    report = make_report(record, window_ns=90 * S + S // 2)
-    assert report.reproduce == (
-        "tollgate run manifests/noisy-neighbour.yaml --discipline default --seed 7 --window 90.5 "
-        "--set profile.workspace.concurrency=6"
-    )
-
-
-def test_the_manifests_own_seed_is_no_override(passing):
-    assert "--seed" not in passing.reproduce
-
-
 def test_the_warm_up_is_no_part_of_a_phases_length(make_record, make_report):
     record = make_record("PASS")
     record["plan"]["warmup_ns"] = 70 * S

@@ -29,7 +29,7 @@ def test_a_summary_says_what_the_page_says(failing):
         "tollgate explain out/noisy-neighbour-ffffffffffff --request 1840",
         "bundle out/noisy-neighbour-ffffffffffff",
         "page out/report.html",
-        "again tollgate run manifests/noisy-neighbour.yaml --discipline default",
+        "again tollgate run manifests/noisy-neighbour.yaml next",
         "--set profile.workspace.concurrency=12",
     ):
         assert said in text
