@@ -15,7 +15,6 @@ from tollgate.core.breaker import Outcome
 from tollgate.decision import AdmissionController, BreakerEvent, Check, Decision, Permit, Request, Ticket
 
 PLACE: Final = "place in line"
-SHARE: Final = "max_principal_share of the queue"
 
 
 class Look(NamedTuple):
@@ -128,7 +127,7 @@ class Watch:
         """
         checks = tuple(_place_in_line(ticket)) or self._limits(ticket, now_ns)
         if not all(check.ok for check in checks):
-            checks += tuple(_room_in_queue(ticket))
+            checks += tuple(_spelt(check, ticket) for check in self._controller.diagnose_queue(ticket))
         self.looks.append(Look(self._attempt, now_ns, checks))
         self._asked = len(self.looks)
 
@@ -161,20 +160,3 @@ def _place_in_line(ticket: Ticket) -> Iterator[ExplainCheck]:
     """Yield how many of the same principal and provider, who go in order, are ahead of one that is about to wait."""
     if ahead := ticket.lane.size:
         yield ExplainCheck("principal", PLACE, f"{ahead} ahead of it", "none ahead", ok=False)
-
-
-def _room_in_queue(ticket: Ticket) -> Iterator[ExplainCheck]:
-    """Yield the limits on how many may wait, which matter to a request that cannot go at once."""
-    lane = ticket.lane
-    principal, workspace, provider = lane.pools
-    name = f"provider {lane.provider.name}"
-    limits = (
-        ("principal", "max_queue_length", principal.waiting, principal.limits.max_queue_length),
-        ("workspace", "max_queue_length", workspace.waiting, workspace.limits.max_queue_length),
-        (name, "max_queue_length", provider.waiting, provider.limits.max_queue_length),
-        ("workspace", SHARE, principal.waiting, workspace.limits.share_of(workspace.limits.max_queue_length)),
-        (name, SHARE, lane.size, provider.limits.share_of(provider.limits.max_queue_length)),
-    )
-    for scope, limit, waiting, most in limits:
-        if most is not None:
-            yield ExplainCheck(scope, limit, f"{waiting} waiting", str(most), waiting < most)

@@ -23,7 +23,7 @@ from tollgate.core.errors import CallerError, InvariantViolation
 from tollgate.decision import preflight
 from tollgate.decision.budgets import InvocationBudgets
 from tollgate.decision.decisions import BreakerEvent, Decision, Permit
-from tollgate.decision.diagnosis import diagnose
+from tollgate.decision.diagnosis import diagnose, diagnose_queue
 from tollgate.decision.directory import Pools
 from tollgate.decision.eligibility import Eligibility
 from tollgate.decision.evidence import Check, Hold
@@ -140,6 +140,14 @@ class AdmissionController:
             now_ns: The instant, ns.
         """
         return diagnose(ticket, self._workspace, now_ns, self._eligibility.kept_for(ticket, now_ns))
+
+    def diagnose_queue(self, ticket: Ticket) -> list[Check]:
+        """Return the limits on how many may wait, as the request meets them when it cannot go at once.
+
+        Args:
+            ticket: A request, waiting or not.
+        """
+        return diagnose_queue(ticket.lane)
 
     def next_wakeup_ns(self) -> int | None:
         """Return when :meth:`poll` is next to be called if nothing else happens: an instant, ns; None for never.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Final
 
 from tollgate.core.breaker import BreakerState
 from tollgate.core.bucket import TokenBucket
@@ -18,6 +19,8 @@ from tollgate.decision.evidence import REQUEST_HOLDS, TOKEN_HOLDS, Check, Hold
 from tollgate.decision.limits import Scope
 from tollgate.decision.pools import RequestLane, Ticket, WorkspacePool
 from tollgate.decision.terms import UNLIMITED
+
+QUEUE_SHARE: Final = "max_principal_share of the queue"
 
 _CONCURRENCY_HOLDS: dict[Scope, Hold] = {
     "principal": Hold.PRINCIPAL_CONCURRENCY,
@@ -44,6 +47,25 @@ def diagnose(
         *_provider(lane, now_ns),
         *_buckets(lane, tokens, now_ns),
         *_claim(kept, tokens),
+    ]
+
+
+def diagnose_queue(lane: RequestLane) -> list[Check]:
+    """Return the limits on how many may wait, as a request that cannot go at once meets them."""
+    principal, workspace, provider = lane.pools
+    terms = lane.terms
+    places: tuple[tuple[Scope, str, int, int], ...] = (
+        *(
+            (pool.scope, "max_queue_length", pool.waiting, pool.max_waiting)
+            for pool in (principal, workspace, provider)
+        ),
+        ("workspace", QUEUE_SHARE, principal.waiting, terms.max_waiting_of_principal),
+        ("provider", QUEUE_SHARE, lane.size, terms.max_waiting),
+    )
+    return [
+        Check(scope, limit, f"{waiting} waiting", str(bound), waiting < bound, Hold.NONE)
+        for scope, limit, waiting, bound in places
+        if bound < UNLIMITED
     ]
 
 

@@ -101,8 +101,8 @@ class AsyncPermit:
         """Say that the provider asked for a pause.
 
         Args:
-            pause_ns: How long, ns, from the moment at which the permit is given back. A value that is malformed, negative
-                or absurd is clamped and counted by the controller.
+            pause_ns: How long, ns, from the moment at which the permit is given back. What is malformed, negative or
+                absurd is clamped and counted by the controller.
         """
         self._outcome = RetryAfter(pause_ns)
 

@@ -29,7 +29,7 @@ class Attempts(Consumer):
 
 
 def scripted(of, rows):
-    """Run given arrivals (at, service, fails, cancel_after or -1; ms) under a manifest; return its attempts in order."""
+    """Run given arrivals (at, service, fails, cancel_after or -1; in ms) and return their attempts in order."""
     at, service, fails, cancel = zip(*rows, strict=True)
     zeros = [0] * len(rows)
     block = ArrivalBlock(
