@@ -67,9 +67,9 @@ def test_unknown_cost_passes_where_it_is_allowed():
     assert Desk(profile_with("workspace", limits)).ask("a", "A").word("a") == "admitted"
 
 
-def everything_wrong():
-    """A request that every check would refuse, and the repairs in the order in which the reasons have to come."""
-    tight = AdmissionLimits(
+def tight_everywhere():
+    """Limits under which nearly every check can refuse."""
+    return AdmissionLimits(
         max_batch_size=1,
         max_request_bytes=1,
         max_items=1,
@@ -81,11 +81,10 @@ def everything_wrong():
         max_attempts=1,
         max_queue_length=0,
     )
-    return tight
 
 
 def test_reasons_come_in_the_order_of_the_specification():
-    tight = everything_wrong()
+    tight = tight_everywhere()
     profile = a_profile(tight, {"u": tight}, {"A": tight})
     desk = Desk(profile)
     desk.now_ns = 10
@@ -136,7 +135,9 @@ def test_every_check_of_one_scope_comes_before_the_next_scope():
 
 
 def test_sizes_of_every_scope_come_before_what_can_never_fit():
-    profile = a_profile(NOTHING, {"u": AdmissionLimits(max_batch_size=1)}, {"A": AdmissionLimits(requests_per_minute=0)})
+    profile = a_profile(
+        NOTHING, {"u": AdmissionLimits(max_batch_size=1)}, {"A": AdmissionLimits(requests_per_minute=0)}
+    )
     assert Desk(profile).ask("a", "A", batch_size=2).word("a") == "batch-size"
 
 

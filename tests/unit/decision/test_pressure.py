@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.decision.desk import S, Desk
+from tests.unit.decision.desk import Desk, S
 from tollgate.core.breaker import RetryAfter
 from tollgate.decision.pressure import HALF_LIFE_NS, RetryPressure
 
