@@ -18,7 +18,7 @@ from sim.baselines.observer import Observer
 from sim.baselines.reference import Controller
 from sim.baselines.state import Ask
 from sim.baselines.timeline import Timeline
-from sim.manifest.model import Manifest, SeedFamilyModel
+from sim.manifest.model import SEED_SCHEMAS, Manifest, SeedFamilyModel
 from sim.trace import AttemptOutcome, RequestOutcome, Trace
 from sim.workload.seed_family import seed_family_blocks
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome
@@ -72,7 +72,7 @@ def run_reference(manifest: Manifest, trace: Trace, *, options: ReferenceOptions
     model = manifest.seed_family
     if model is None:
         raise ConfigError(
-            "target.discipline", "reference", "default; the reference runs decision-load-manifest/v1 and v2 only"
+            "target.discipline", "reference", f"default; the reference runs {' and '.join(SEED_SCHEMAS)} only"
         )
     return _Harness(manifest, model, Observer(manifest, trace), options or ReferenceOptions()).run()
 

@@ -28,11 +28,13 @@ def explain(
     sets: options.Sets = None,
     assume: options.Assume = None,
     manifest: options.Original = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Tell what one request met: every limit it was held to, which one bound, how long it waited, how it ended.
 
     The manifest is run again, watching that request; a bundle is run as it was, unless options change it.
     """
+    from sim.cli import progress
     from sim.cli.subject import changed, discipline_named, manifest_of
     from sim.evidence import read_bundle
     from sim.evidence.source import installation_root, source_sha256
@@ -44,12 +46,13 @@ def explain(
         bundle = read_bundle(subject)
         loaded = manifest_of(bundle, original=manifest)
         if bundle.record["code"]["source_sha256"] != source_sha256(installation_root()):
-            note(f"{subject} was made by other code: the story is of what this code does")
+            note(f"{subject} was made by other code: the story is of what this code does", quiet=quiet)
         decides = discipline or discipline_named(bundle.record["target"]["discipline"])
     else:
         loaded = load(subject, assume=assume)
         decides = discipline or loaded.discipline
     asked = replace(changed(loaded, sets=sets, seed=seed, window=window), discipline=decides)
-    story = tell(asked, request)
+    with progress.shown(quiet=quiet) as told:
+        story = tell(asked, request, progress=told)
     emit(render(story.heading, story.steps))
     return Exit.PASS

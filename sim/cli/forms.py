@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Final, Literal
 
-from sim.evidence import Record, encode, export
+from sim.evidence import Record, encode, export, not_exportable
 from sim.evidence.overrides import overrides_of
-from sim.evidence.schema import SCHEMA, SEED_MANIFEST_SCHEMAS
+from sim.evidence.schema import SCHEMA
 from sim.evidence.seed_form import EXPORT_SCHEMA
 from sim.manifest import Manifest
 from tollgate.core.errors import ConfigError
@@ -28,11 +28,8 @@ def form_of(manifest: Manifest, asked: Form | None) -> Form:
     Raises:
         ConfigError: If the form asked for cannot.
     """
-    if manifest.schema not in SEED_MANIFEST_SCHEMAS:
-        cannot = f"the other form is for {' and '.join(SEED_MANIFEST_SCHEMAS)}, and this is a {manifest.schema}"
-    elif overrides_of(manifest):
-        cannot = f"the other form cannot say that values were replaced: {', '.join(overrides_of(manifest))}"
-    else:
+    cannot = not_exportable(manifest.schema, overrides_of(manifest))
+    if cannot is None:
         return asked or SEEDS
     if asked == SEEDS:
         raise ConfigError("--format", asked, f"{OURS}: {cannot}")

@@ -11,6 +11,7 @@ import typer
 
 from sim.cli import options
 from sim.cli.console import emit
+from sim.cli.exits import Exit
 
 
 def verify(
@@ -53,4 +54,4 @@ def verify(
         emit(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     else:
         emit("".join(f"{line}\n" for line in found.lines()))
-    return found.exit_code
+    return Exit.PASS if found.ok else Exit.EVIDENCE

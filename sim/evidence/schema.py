@@ -13,9 +13,6 @@ from sim.gates.rows import CheckRow, Count, DecimalText, GateResultRow, GateRow,
 
 SCHEMA: Final = "capacity-result/v1"
 
-SEED_MANIFEST_SCHEMAS: Final = ("decision-load-manifest/v1", "decision-load-manifest/v2")
-"""The manifests whose records can be exported in the form of the seed."""
-
 Flag = Literal["load-manifest-offline-passed", "manifest-drift"]
 OFFLINE_PASSED: Final[Flag] = "load-manifest-offline-passed"
 DRIFT: Final[Flag] = "manifest-drift"

@@ -6,9 +6,9 @@ What that form cannot say, such as a changed limit, is not exported. It must not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Annotated, Final, Literal, TypedDict, cast, get_args
+from typing import Annotated, Final, Literal, TypedDict, cast
 
 from sim.evidence.build import OFFLINE_MODE, SHIPPED_DISCIPLINE, VIRTUAL_DURATION
 from sim.evidence.record import parse
@@ -16,6 +16,7 @@ from sim.evidence.schema import Digest, Record
 from sim.evidence.shapes import check
 from sim.gates import GateResultRow, Verdict
 from sim.gates.rows import AtLeast
+from sim.manifest.model import SEED_SCHEMAS, SeedSchema
 from sim.manifest.seed_bounds import SEED_BOUNDS
 from tollgate.core.canonical import digest
 from tollgate.core.errors import EvidenceError, shown
@@ -23,7 +24,6 @@ from tollgate.core.units import NS_PER_S, fraction
 
 EXPORT_SCHEMA: Final = "decision-load-result/v1"
 
-SeedSchema = Literal["decision-load-manifest/v1", "decision-load-manifest/v2"]
 JsonNumber = int | float
 Seconds = Annotated[JsonNumber, AtLeast(0)]
 
@@ -72,13 +72,17 @@ class Export(TypedDict):
     digest: Digest
 
 
-def not_exportable(record: Record) -> str | None:
-    """Return why a record has no form in the seed's schema, or None if it has one."""
-    known = get_args(SeedSchema)
-    if record["manifest"]["schema"] not in known:
-        return f"it is of a {record['manifest']['schema']}, and that form is for {' and '.join(known)}"
-    if record["overrides"]:
-        return f"values were overridden ({', '.join(record['overrides'])}), which that form cannot say"
+def not_exportable(schema: str, overrides: Iterable[str]) -> str | None:
+    """Return why a run has no form in the seed's schema, or None if it has one.
+
+    Args:
+        schema: The manifest's.
+        overrides: Key paths of the values that were replaced.
+    """
+    if schema not in SEED_SCHEMAS:
+        return f"it is of a {schema}, and that form is for {' and '.join(SEED_SCHEMAS)}"
+    if replaced := ", ".join(overrides):
+        return f"values were overridden ({replaced}), which that form cannot say"
     return None
 
 
@@ -91,7 +95,7 @@ def export(record: Record) -> Export:
     Raises:
         EvidenceError: If that form cannot say what the record says.
     """
-    reason = not_exportable(record)
+    reason = not_exportable(record["manifest"]["schema"], record["overrides"])
     if reason is not None:
         raise EvidenceError(f"{record['manifest']['name']}: no export as {EXPORT_SCHEMA}: {reason}")
     comparisons = [_comparison(row) for row in record["gates"]]

@@ -53,11 +53,6 @@ class VerifyReport:
         """Whether the evidence holds."""
         return not self.problems
 
-    @property
-    def exit_code(self) -> int:
-        """0 when the evidence holds, 4 when it does not."""
-        return 0 if self.ok else 4
-
     def lines(self) -> Iterator[str]:
         """Yield the report as lines of text: the finding first, then what lies behind it."""
         how = "bytes, verdict and re-run" if self.reran else "bytes and verdict"

@@ -7,10 +7,12 @@ diagnoses: its stories have no checks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from sim.baselines.harness import run_reference
+from sim.experiment import Progress
 from sim.explain.story import RowsOf, steps
 from sim.explain.watch import Watch
 from sim.kernel import Kernel
@@ -43,12 +45,13 @@ class Story:
     steps: tuple[ExplainStep, ...]
 
 
-def explain(manifest: Manifest, ordinal: int) -> Story:
+def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = None) -> Story:
     """Return the story of one request.
 
     Args:
         manifest: What to run: overrides, seed, window and discipline applied.
         ordinal: The request's place among the arrivals, from 0.
+        progress: Is told how far the run is on its way to the request's arrival.
 
     Raises:
         ConfigError: If the manifest lacks what a run needs, or has no such request.
@@ -56,30 +59,33 @@ def explain(manifest: Manifest, ordinal: int) -> Story:
     if manifest.lacks:
         allowed = f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
         raise ConfigError("", manifest.name, allowed, file=str(manifest.path))
-    heading = _heading(manifest, ordinal)
+    heading, arrives_ns = _found(manifest, ordinal)
     rows = RowsOf(ordinal)
     if manifest.discipline == "reference":
         run_reference(manifest, Trace((rows,)))
         return Story(heading, tuple(steps(rows, (), {})))
     watch = Watch(build(manifest), str(ordinal))
-    _rerun(manifest, watch, rows)
+    for now_ns in _rerun(manifest, watch, rows):
+        if progress is not None:
+            progress(min(now_ns, arrives_ns), arrives_ns)
     return Story(heading, tuple(steps(rows, watch.looks, watch.decisions)))
 
 
-def _rerun(manifest: Manifest, watch: Watch, rows: RowsOf) -> None:
-    """Run the production controller, no further than until the request is over."""
+def _rerun(manifest: Manifest, watch: Watch, rows: RowsOf) -> Iterator[int]:
+    """Run the production controller, no further than until the request is over; yield where it is now and then, ns."""
     kernel = Kernel()
     world = World(manifest, arrival_blocks(manifest), watch, Trace((rows,)), kernel)
     end_ns = manifest.horizon_ns + manifest.drain_ns
     now_ns = 0
     while now_ns < end_ns and not watch.is_over:
+        yield now_ns
         now_ns = min(now_ns + SLICE_NS, end_ns)
         kernel.run(now_ns)
     world.close(now_ns)
 
 
-def _heading(manifest: Manifest, ordinal: int) -> str:
-    """Return who the request is, from the arrivals.
+def _found(manifest: Manifest, ordinal: int) -> tuple[str, int]:
+    """Return who the request is, from the arrivals, and when it arrives, ns.
 
     Raises:
         ConfigError: If there are not so many.
@@ -91,7 +97,8 @@ def _heading(manifest: Manifest, ordinal: int) -> str:
             principal = manifest.principals[block.principal[row]].name
             provider = manifest.providers[block.provider[row]].id
             size, served = plural(block.tokens[row], "token"), ms_text(block.service_ns[row])
-            return f"request {ordinal}: {principal} to {provider}, {size}, {served} of service an attempt"
+            heading = f"request {ordinal}: {principal} to {provider}, {size}, {served} of service an attempt"
+            return heading, block.at_ns[row]
         passed += len(block)
     allowed = f"0 to {passed - 1}, the places of the arrivals" if passed else "none: nothing arrives in this run"
     raise ConfigError("--request", ordinal, allowed, file=str(manifest.path))

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sim.report.explain import ExplainCheck
 from tollgate.core.breaker import Outcome
-from tollgate.decision import AdmissionController, BreakerEvent, Check, Decision, Permit, Request, Ticket
+from tollgate.decision import AdmissionController, Check, Decision, Permit, Request, Ticket
 
 PLACE: Final = "place in line"
 
@@ -61,11 +61,6 @@ class Watch:
     def waiting(self) -> int:
         """Requests that wait."""
         return self._controller.waiting
-
-    @property
-    def breaker_transitions(self) -> tuple[BreakerEvent, ...]:
-        """The latest breaker transitions."""
-        return self._controller.breaker_transitions
 
     def request(self, request: Request, now_ns: int) -> Ticket:
         """Take in a request; before the watched one, ask what it is about to meet."""

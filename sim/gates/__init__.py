@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sim.gates.evaluation import Basis, GateResult, Overall, evaluate, overall
+from sim.gates.evaluation import Basis, GateResult, Overall, counts, evaluate, overall
 from sim.gates.gate import Gate, GateSpec, is_host_metric
 from sim.gates.guarantees import Guarantees
 from sim.gates.rows import CheckRow, GateResultRow, GateRow, ObservationRow
-from sim.gates.verdict import Verdict, exit_code
+from sim.gates.verdict import Verdict
 
 __all__ = [
     "Basis",
@@ -20,8 +20,8 @@ __all__ = [
     "ObservationRow",
     "Overall",
     "Verdict",
+    "counts",
     "evaluate",
-    "exit_code",
     "is_host_metric",
     "overall",
 ]

@@ -126,16 +126,21 @@ def evaluate(
     return [_evaluate_one(gate, numbers, fault) for gate in gates]
 
 
-def overall(results: Sequence[GateResult]) -> Overall:
-    """Return the verdict over all gates: the worst of the blocking ones.
+def counts(severity: str, *, implied: bool, verdict: str) -> bool:
+    """Return whether a gate has a say in the verdict over all.
 
     A gate that only warns never counts. An implied gate counts when it is INVALID; otherwise it is shown and not
     counted, so that gates which no run could miss never make a PASS.
     """
+    return severity == "block" and (not implied or verdict == Verdict.INVALID)
+
+
+def overall(results: Sequence[GateResult]) -> Overall:
+    """Return the verdict over all gates: the worst of those that count."""
     counted = [
         result
         for result in results
-        if result.gate.severity == "block" and (not result.gate.is_implied or result.verdict is Verdict.INVALID)
+        if counts(result.gate.severity, implied=result.gate.is_implied, verdict=result.verdict)
     ]
     if not counted:
         return Overall(Verdict.INVALID, Basis.NO_DECIDING_GATE)

@@ -1,4 +1,4 @@
-"""The four verdicts, their order and their exit codes.
+"""The four verdicts and their order.
 
 Owns the one vocabulary that gates, records, reports and the command line share. It must not know gates or numbers.
 """
@@ -24,10 +24,3 @@ class Verdict(StrEnum):
 
 
 _FROM_BEST: Final = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.INVALID)
-
-_EXIT_CODES: Final = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 3, Verdict.INVALID: 4}
-
-
-def exit_code(verdict: Verdict) -> int:
-    """Return the exit code of a command that ends with ``verdict``; 2 (bad input) is never a verdict."""
-    return _EXIT_CODES[verdict]

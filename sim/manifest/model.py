@@ -12,9 +12,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from tollgate.decision.profile import AdmissionProfile
+
+SeedV1 = Literal["decision-load-manifest/v1"]
+SeedV2 = Literal["decision-load-manifest/v2"]
+SeedSchema = Literal[SeedV1, SeedV2]
+SEED_SCHEMAS: Final[tuple[SeedSchema, ...]] = get_args(SeedSchema)
+"""The seed's own manifests, each by its ``schema``."""
 
 Discipline = Literal["default", "reference"]
 Op = Literal["<=", ">=", "<", ">"]

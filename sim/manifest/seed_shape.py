@@ -13,10 +13,10 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJson
 from pydantic.alias_generators import to_camel
 
 from sim.manifest.blocks import Block
+from sim.manifest.model import SEED_SCHEMAS, SeedV1, SeedV2
 from sim.manifest.scalars import Amount, Count, Name, Number, complaint
 
-V1: Final = "decision-load-manifest/v1"
-V2: Final = "decision-load-manifest/v2"
+V1, V2 = SEED_SCHEMAS
 ASSUMPTIONS: Final = "capacity-assumptions/v1"
 
 MAX_SECONDS: Final = 366 * 24 * 3600
@@ -187,7 +187,7 @@ class ProfileV1(SeedBlock):
 class ManifestV1(SeedBlock):
     """``decision-load-manifest/v1``: limits, rates and bounds; no principals, sizes, service times or failures."""
 
-    schema_: Literal["decision-load-manifest/v1"] = Field(alias="schema")
+    schema_: SeedV1 = Field(alias="schema")
     version: Name
     mode: Literal["offline-fake-provider"]
     profile: ProfileV1
@@ -200,7 +200,7 @@ class ManifestV1(SeedBlock):
 class ManifestV2(SeedBlock):
     """``decision-load-manifest/v2``: complete."""
 
-    schema_: Literal["decision-load-manifest/v2"] = Field(alias="schema")
+    schema_: SeedV2 = Field(alias="schema")
     version: Name
     mode: Literal["offline-fake-provider"]
     profile_version: Name

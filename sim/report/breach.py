@@ -12,15 +12,13 @@ from fractions import Fraction
 from typing import Final
 
 from sim.gates.gate import OPERATORS
+from sim.measure.accumulate import PEAK_WINDOW_NS
 from sim.measure.series import SeriesView, series_name
 from sim.measure.slowest import SlowRequest
 from sim.report.result import Gate
 from sim.report.series import phase_at, trailing_ratios
 from sim.report.text import listing, ms_text, rounded, seconds_text
-from tollgate.core.units import NS_PER_MS, NS_PER_S
-
-WINDOW_NS: Final = 10 * NS_PER_S
-"""Window of retry amplification over time, that of ``retry.amplification.peak_10s``."""
+from tollgate.core.units import NS_PER_MS
 
 _MOVED_BY_REFUSALS: Final = ("admission.ratio", "goodput.ratio", "goodput.per_second", "completed", "shed")
 _LEVELS: Final = {"queue.length.max": "queue", "active.max": "active"}
@@ -88,7 +86,7 @@ def _signs(gate: Gate, view: SeriesView) -> Iterator[tuple[int, str]]:
             (place, f"the first refusal{f' of {of}' if of else ''}") for place, n in enumerate(bins("shed")) if n
         )
     elif gate.metric.startswith("retry.amplification"):
-        width = max(1, WINDOW_NS // view.bin_ns)
+        width = max(1, PEAK_WINDOW_NS // view.bin_ns)
         for place, ratio in enumerate(trailing_ratios([*bins("attempts")], [*bins("arrivals")], width)):
             if ratio is not None and not holds(ratio, gate.bound):
                 yield place, f"{rounded(ratio)} attempts an arrival over ten seconds, the last of them"

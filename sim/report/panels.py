@@ -15,10 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from sim.measure.accumulate import PEAK_WINDOW_NS
 from sim.measure.quantiles import LogLinearHistogram, bin_edges
 from sim.measure.series import SeriesView
 from sim.report import style
-from sim.report.breach import WINDOW_NS
 from sim.report.result import Gate, Result
 from sim.report.series import Cells, by_label, summed, trailing_ratios
 from sim.report.text import rounded, short, with_unit
@@ -86,7 +86,7 @@ def queue(ax: Axes, view: SeriesView, result: Result) -> None:
 
 def amplification(ax: Axes, view: SeriesView, result: Result) -> None:
     """Draw attempts an arrival over the last ten seconds, and the bounds of gates on it."""
-    width = max(1, WINDOW_NS // view.bin_ns)
+    width = max(1, PEAK_WINDOW_NS // view.bin_ns)
     ratios = trailing_ratios(view.values("attempts"), view.values("arrivals"), width)
     edges_s = [edge / NS_PER_S for edge in (*range(0, view.end_ns, view.bin_ns), view.end_ns)]
     known = [float("nan") if ratio is None else float(ratio) for ratio in ratios]

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from sim.evidence.schema import Record
+from sim.gates import counts, is_host_metric
 from sim.gates.rows import GateResultRow, GateRow, Operator
 
 Figure = int | str
@@ -88,12 +89,12 @@ class Gate:
     @property
     def is_host(self) -> bool:
         """Whether it judges the machine, so that a re-run ignores it."""
-        return self.metric.startswith("host.")
+        return is_host_metric(self.metric)
 
     @property
     def counts(self) -> bool:
         """Whether it has a say in the verdict: an implied gate only has once it is broken."""
-        return not self.warns and (not self.implied or self.verdict == "INVALID")
+        return counts(self.asked["severity"], implied=self.implied, verdict=self.verdict)
 
     @property
     def slack(self) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from sim.manifest.model import Manifest
 from tollgate.core.breaker import Outcome
-from tollgate.decision import AdmissionController, BreakerEvent, Decision, Permit, Request, Ticket
+from tollgate.decision import AdmissionController, Decision, Permit, Request, Ticket
 
 WORKSPACE: Final = "workspace"
 """Id of the one workspace of a lab run."""
@@ -25,10 +25,6 @@ class Target(Protocol):
     @property
     def waiting(self) -> int:
         """Requests that wait."""
-
-    @property
-    def breaker_transitions(self) -> tuple[BreakerEvent, ...]:
-        """The latest breaker transitions."""
 
     def request(self, request: Request, now_ns: int) -> Ticket:
         """Take in a request."""

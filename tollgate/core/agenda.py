@@ -79,9 +79,10 @@ class Agenda(Generic[T]):
             heappop(entries)
         return None
 
-    def drop_first(self) -> None:
-        """Take out the entry of the item that :meth:`first` has just returned."""
-        heappop(self._entries)
+    def drop(self, item: T) -> None:
+        """Take out the entry of an item that :meth:`first` has just returned; another's is left alone."""
+        if self._entries and self._entries[0][2] is item:
+            heappop(self._entries)
 
     def _sweep(self) -> None:
         """Drop stale entries, and all but the first of an item that was put in twice under one key.

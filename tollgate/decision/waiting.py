@@ -117,7 +117,7 @@ class WaitingRoom:
         Returns:
             False if the discipline gives others their turn first; the lane is then ready again under its new turn.
         """
-        lane.ready.drop_first()
+        lane.ready.drop(lane)
         self._not_ready(lane)
         head = lane.head
         if head is not None and self._turns.may_serve(lane, head.cost, lane.principal.limits.weight):
