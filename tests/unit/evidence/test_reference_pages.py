@@ -8,9 +8,10 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from sim.cli.exits import of_verdict
 from sim.evidence.schema import Flag, Record
 from sim.evidence.seed_form import Export
-from sim.gates import Basis, Verdict, exit_code
+from sim.gates import Basis, Verdict
 from sim.gates.guarantees import CALLS, FRACTIONS, WAITERS, WAITS
 
 PAGES = Path(__file__).parents[3] / "docs/reference"
@@ -53,7 +54,7 @@ def test_every_basis_is_described():
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_every_verdict_is_listed_with_its_exit_code(verdict):
-    assert f"| {verdict} | {exit_code(verdict)} |" in GATES_PAGE
+    assert f"| {verdict} | {of_verdict(verdict):d} |" in GATES_PAGE
 
 
 def test_every_guaranteed_metric_is_listed():
