@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sim.gates import Basis, Gate, Verdict, evaluate, evaluation, exit_code, overall
+from sim.cli.exits import of_verdict
+from sim.gates import Basis, Gate, Verdict, evaluate, evaluation, overall
 from tollgate.core.errors import ConfigError
 
 SOUND = [{"name": "conservation", "ok": True, "detail": "10 = 10"}]
@@ -200,7 +201,7 @@ def result_of(verdict, *, severity="block"):
 def test_the_worst_blocking_gate_decides_and_sets_the_exit_code(verdicts, worst, code):
     results = [result_of(Verdict(word)) for word in verdicts.split()]
     assert overall(results).verdict == worst
-    assert exit_code(overall(results).verdict) == code
+    assert of_verdict(overall(results).verdict) == code
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
