@@ -155,10 +155,10 @@ def test_what_the_form_cannot_say_is_not_exported():
     ours = pack(made_run(), TOOL).record
     changed = seal(record_of() | {"overrides": {"workspace.concurrency": "6"}})
     reseeded = seal(record_of() | {"overrides": {"seed": "7"}})
-    assert "capacity-manifest/v1" in not_exportable(ours)
-    assert "seed" in not_exportable(reseeded)
-    assert "workspace.concurrency" in not_exportable(changed)
-    assert not_exportable(record_of()) is None
+    assert "capacity-manifest/v1" in not_exportable(ours["manifest"]["schema"], ())
+    assert "seed" in not_exportable(reseeded["manifest"]["schema"], reseeded["overrides"])
+    assert "workspace.concurrency" in not_exportable(changed["manifest"]["schema"], changed["overrides"])
+    assert not_exportable(record_of()["manifest"]["schema"], ()) is None
     for record in (ours, changed, reseeded):
         with pytest.raises(EvidenceError, match="no export as decision-load-result/v1"):
             export(record)
