@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+from sim.cli import progress
 from tollgate.core.canonical import canonical_bytes, digest
 
 
@@ -114,3 +115,10 @@ def test_a_refused_request_is_told_with_the_limit_that_refused_it(cli, repositor
     assert told.code == 0
     assert "queue-full" in told.out
     assert "No limit made it wait" in told.out
+
+
+def test_the_way_to_a_late_request_is_told_on_stderr_unless_it_is_to_be_quiet(cli, bundle, monkeypatch):
+    monkeypatch.setattr(progress, "LINES_EVERY_S", 0.0)
+    loud, quiet = (cli("explain", bundle, "--request", "200", *words) for words in ((), ("--quiet",)))
+    assert loud.line.startswith("simulating: ")
+    assert (quiet.code, quiet.out, quiet.err) == (0, loud.out, "")

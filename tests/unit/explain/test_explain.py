@@ -194,3 +194,14 @@ def test_a_story_says_what_the_outcomes_say(repository, discipline, stories):
         assert story.steps[-1].at_ns == float(settled_ms) * MS
         assert len(admitted) == (0 if delays == "-" else len(delays.split(",")))
         assert (f"was refused, {reason}" in story.steps[-1].what) is (reason != "-")
+
+
+def test_a_long_way_to_the_request_is_told_as_it_is_gone(repository):
+    manifest = load(repository / "manifests/noisy-neighbour.yaml")
+    told = []
+    explain(manifest, 1000, progress=lambda *step: told.append(step))
+    instants, (arrives_ns, *others) = [at for at, _ in told], dict.fromkeys(end for _, end in told)
+    assert others == []
+    assert instants == sorted(instants)
+    # Steps of ten seconds, one for each that began before the request came.
+    assert instants[: arrives_ns // (10 * S) + 1] == list(range(0, arrives_ns, 10 * S))
