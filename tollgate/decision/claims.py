@@ -49,11 +49,10 @@ class Claims:
         self.by_number: dict[int, Ticket] = {}
 
     def take(self, ticket: Ticket) -> None:
-        """Give a ticket its number, unless it has one."""
-        if not ticket.claim:
-            ticket.claim = self._next
-            self._next += 1
-            self.by_number[ticket.claim] = ticket
+        """Give a ticket that has none its number."""
+        ticket.claim = self._next
+        self._next += 1
+        self.by_number[ticket.claim] = ticket
 
     def drop(self, ticket: Ticket) -> None:
         """Close the claim of a ticket that was decided."""

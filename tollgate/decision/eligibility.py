@@ -91,7 +91,7 @@ class Eligibility:
 
     def kept_for(self, ticket: Ticket, now_ns: int) -> tuple[TokenBucket, Holder] | None:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
-        if not self._claims.by_number:
+        if not self._claims.by_number or not self.protects_large:
             return None
         if self._holders_at_ns != now_ns:
             self._holders = self._claims.holders(now_ns, self._is_live)
@@ -106,7 +106,7 @@ class Eligibility:
 
     def claim(self, ticket: Ticket) -> None:
         """Give a head that only token buckets defer its claim number, unless it has one or the profile wants none."""
-        if self.protects_large:
+        if self.protects_large and not ticket.claim:
             self._claims.take(ticket)
             self.changed()
 
