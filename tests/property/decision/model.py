@@ -537,7 +537,7 @@ class Model:
         item = Item(self.count, request, self.now_ns)
         self.count += 1
         key = ("principal", request.principal)
-        if key not in self.scopes and self.is_named(*key) and self.is_named("provider", request.provider):
+        if key not in self.scopes and self.is_named(*key) and ("provider", request.provider) in self.scopes:
             self.scopes.add(key)
             self.make_or_change(*key)
         word = self.unacceptable(item) or self.over_budget(item)
