@@ -1,8 +1,10 @@
 """Public faults that take waiters, turns, queue time or pauses to show; each under its id (see register.py).
 
-Cases that a mechanism alone can express have their test in ``test_cases_core.py``; those named ``controller_shows`` here
-are the same cases seen through a whole controller.
+Cases that a mechanism alone can express have their test in ``test_cases_core.py``; those named ``controller_shows``
+here are the same cases seen through a whole controller.
 """
+
+# ruff: noqa: N802 - the tests carry the ids of the cases as the register spells them
 
 from __future__ import annotations
 
