@@ -123,12 +123,17 @@ class Breaker:
                 self.open(now_ns, max(pause_ns, self.config.open_ns))
         elif outcome == "success":
             self.failures = 0
-            self.recent.append(False)
+            self.remember(failed=False)
         elif outcome == "failure":
             self.failures += 1
-            self.recent.append(True)
+            self.remember(failed=True)
             if self.failures >= self.config.failure_threshold or self.rate_is_reached():
                 self.open(now_ns, self.config.open_ns)
+
+    def remember(self, *, failed: bool) -> None:
+        """Reading: a window sees the calls since the profile that first had one."""
+        if self.config.window is not None:
+            self.recent.append(failed)
 
     def rate_is_reached(self) -> bool:
         window = self.config.window
