@@ -6,7 +6,11 @@ by hand; nothing here was measured.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -437,12 +441,36 @@ def draw_all(given: Report) -> dict[str, ReportFigure]:
     return drawn | {draw.__name__: draw(given.result) for draw in WITHOUT_SERIES}
 
 
-@pytest.fixture(scope="session")
-def drawn() -> Callable[[Report], dict[str, ReportFigure]]:
+@pytest.fixture(scope="session", name="draw_all")
+def _draw_all() -> Callable[[Report], dict[str, ReportFigure]]:
     return draw_all
 
 
 @pytest.fixture(scope="session")
-def svgs(failing: Report) -> dict[str, str]:
+def drawings(failing: Report) -> dict[str, ReportFigure]:
     """Every figure of the failing run, drawn once."""
-    return {name: svg(fig, prefix=name) for name, fig in draw_all(failing).items()}
+    return draw_all(failing)
+
+
+@pytest.fixture(scope="session")
+def svgs(drawings: dict[str, ReportFigure]) -> dict[str, str]:
+    """The same as SVG."""
+    return {name: svg(fig, prefix=name) for name, fig in drawings.items()}
+
+
+STAGES = ("summary", "figures", "page")
+IMPORTS = """
+import importlib, json, sys
+for stage in sys.argv[1:]:
+    importlib.import_module(f"sim.report.{stage}")
+    print(json.dumps(list(sys.modules)))
+"""
+
+
+@pytest.fixture(scope="session")
+def imported(repository: Path) -> dict[str, set[str]]:
+    """What a fresh process has imported after summary, figures and page, one after the other."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS, *STAGES], cwd=repository, capture_output=True, text=True, check=True
+    )
+    return {stage: set(json.loads(line)) for stage, line in zip(STAGES, done.stdout.splitlines(), strict=True)}

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.report.text import command, listing, ms_text, plural, rounded, seconds_text, trimmed, with_unit
+from sim.report.text import command, listing, plural, rounded, trimmed, with_ms, with_seconds, with_unit
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_derived_figures_are_rounded_half_up_and_lose_trailing_zeros():
 
 
 def test_times_are_exact():
-    assert ms_text(1_500_000) == "1.5 ms"
-    assert ms_text(1) == "0.000001 ms"
-    assert seconds_text(61_000_000_137) == "61.000000137 s"
+    assert with_ms(1_500_000) == "1.5 ms"
+    assert with_ms(1) == "0.000001 ms"
+    assert with_seconds(61_000_000_137) == "61.000000137 s"
 
 
 def test_a_command_is_safe_to_paste_whatever_the_names():
