@@ -469,7 +469,7 @@ class Model:
 
         Reading: an invocation's budget is looked at "again at dispatch"; a head found over its budget while it waits
         may be refused there and then, which the controller does whenever it tries it. ``refused_for_budget`` says
-        whom and when.
+        whom, and as the how-manieth of the decisions not yet delivered.
         Reading: "deferred only by token buckets" includes tokens that are kept for a larger request.
         """
         claims = {item: item.claim for items in self.lanes.values() for item in items if item.claim is not None}
@@ -477,7 +477,7 @@ class Model:
             item = self.lanes[lane][0]
             holds = self.holds(item, now_ns, claims)
             over = self.over_budget(item)
-            if over is not None and (not holds or refused_for_budget.get(item.number) == now_ns):
+            if over is not None and (not holds or refused_for_budget.get(item.number) == len(self.undelivered)):
                 return item, over, claims
             if not holds:
                 return item, "admitted", claims
