@@ -30,6 +30,7 @@ def test_one_trace_gives_all_results_and_every_gate_its_observation(repository):
     written = write(RunShape.of(manifest), asks)
     written.read(instruments.consumers)
     assert all(check["ok"] for check in instruments.checks())
+    assert instruments.checks()[-1]["detail"] == "every principal is listed, every quantile is exact"
     assert sum(instruments.series().values("completed")) == 9
     assert [request["ordinal"] for request in instruments.slowest()] == [8, 7, 6, 5, 4]
     assert len(instruments.outcomes_sha256()) == 64
@@ -37,6 +38,14 @@ def test_one_trace_gives_all_results_and_every_gate_its_observation(repository):
     for gate in manifest.gates:
         if not BY_NAME[gate.metric].host and gate.metric != "cancel.latency.max":  # nobody cancelled here
             assert (gate.metric, tuple(sorted(gate.where.items()))) in observed
+
+
+def test_what_a_reader_of_the_observations_should_know_is_among_the_checks(repository, monkeypatch):
+    monkeypatch.setattr(Measure, "notes", lambda _: ("quantiles are bin edges", "20 principals are listed"))
+    instruments = Instruments(load(repository / "manifests" / "load-manifest.v2.json"))
+    write(shape(), [Ask((Try(0, service=S),))]).read(instruments.consumers)
+    told = {check["name"]: check["detail"] for check in instruments.checks()}
+    assert told["observations"] == "quantiles are bin edges; 20 principals are listed"
 
 
 def reachable_bytes(root: object) -> int:

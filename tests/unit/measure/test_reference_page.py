@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sim.measure.checks import Checks
-from sim.measure.levels import LevelTracker
+from sim.manifest import load
+from sim.measure import Instruments
 from sim.metrics import LATER, METRICS
 from tests.unit.measure.written import shape, write
 
@@ -31,8 +31,6 @@ def test_the_page_lists_every_metric_with_its_unit_and_selectors(repository):
 
 def test_the_page_lists_every_check_in_order(repository):
     page = (repository / "docs" / "reference" / "metrics.md").read_text("utf-8")
-    of = shape()
-    tracker = LevelTracker(of)
-    checks = Checks(of, tracker)
-    write(of, []).read([tracker, checks])
-    assert [name for name, cells in rows(page).items() if len(cells) == 1] == [c["name"] for c in checks.results()]
+    instruments = Instruments(load(repository / "manifests" / "load-manifest.v2.json"))
+    write(shape(), []).read(instruments.consumers)
+    assert [name for name, cells in rows(page).items() if len(cells) == 1] == [c["name"] for c in instruments.checks()]
