@@ -18,7 +18,7 @@ from sim.explain.watch import Watch
 from sim.kernel import Kernel
 from sim.manifest import Manifest
 from sim.report.explain import ExplainStep
-from sim.report.text import ms_text, plural
+from sim.report.text import plural, with_ms
 from sim.targets.controller import build
 from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
@@ -96,7 +96,7 @@ def _found(manifest: Manifest, ordinal: int) -> tuple[str, int]:
         if 0 <= row < len(block):
             principal = manifest.principals[block.principal[row]].name
             provider = manifest.providers[block.provider[row]].id
-            size, served = plural(block.tokens[row], "token"), ms_text(block.service_ns[row])
+            size, served = plural(block.tokens[row], "token"), with_ms(block.service_ns[row])
             heading = f"request {ordinal}: {principal} to {provider}, {size}, {served} of service an attempt"
             return heading, block.at_ns[row]
         passed += len(block)

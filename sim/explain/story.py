@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 
 from sim.explain.watch import PLACE, Look
 from sim.report.explain import ExplainStep
-from sim.report.text import ms_text
+from sim.report.text import with_ms
 from sim.trace import NONE, REASONS, AttemptCol, AttemptOutcome, Consumer, RequestCol, RequestOutcome, Rows
 from tollgate.core.deny import REASONS as FACTS
 from tollgate.decision import Decision, Hold
@@ -89,11 +89,11 @@ def _decided(row: list[int], decision: Decision | None) -> Iterator[ExplainStep]
         what = f"was refused, {reason}: {FACTS[reason].meaning.rstrip('.').lower()}"
         denial = None if decision is None else decision.denial
         if denial is not None and denial.retry_after_ns is not None:
-            what += f"; after {ms_text(denial.retry_after_ns)} it would be admitted, alone"
+            what += f"; after {with_ms(denial.retry_after_ns)} it would be admitted, alone"
         yield ExplainStep(decided_ns, what)
         return
     yield ExplainStep(decided_ns, "was admitted")
-    served = ms_text(ended_ns - decided_ns)
+    served = with_ms(ended_ns - decided_ns)
     ends = {
         AttemptOutcome.COMPLETED: f"completed, after {served} of service",
         AttemptOutcome.FAILED: f"failed, after {served} of service",

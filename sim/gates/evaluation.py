@@ -160,7 +160,7 @@ def _evaluate_one(gate: Gate, numbers: _Numbers, fault: Basis | None) -> GateRes
     if fault is None and gate.metric != "arrivals" and _value_of(numbers.get(("arrivals", scope), [])) == 0:
         fault = Basis.NO_ARRIVALS  # a ratio over nothing is 1 by convention, and would pass
     verdict, basis = (Verdict.INVALID, fault) if fault else _judge(gate, rows[0], observed)
-    return GateResult(gate, value, _exact_text(gate.margin(observed), gate.bound, value), verdict, basis)
+    return GateResult(gate, value, _same_places(gate.margin(observed), gate.bound, value), verdict, basis)
 
 
 def _judge(gate: Gate, row: ObservationRow, observed: Fraction) -> tuple[Verdict, Basis]:
@@ -203,6 +203,6 @@ def _number(value: object) -> Fraction | None:
         return None
 
 
-def _exact_text(value: Fraction, *operands: Number) -> str:
+def _same_places(value: Fraction, *operands: Number) -> str:
     """Return a sum of decimals as text, with as many places as its finest operand has."""
     return decimal_text(value, places=max(len(str(operand).partition(".")[2]) for operand in operands))

@@ -35,7 +35,7 @@ from sim.manifest.model import (
     TraceReplay,
     Uniform,
 )
-from sim.manifest.scalars import exact_text
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
 from tollgate.core.errors import ConfigError
@@ -177,7 +177,9 @@ def _phases(block: capacity.CapacityManifest, streams: Mapping[str, int]) -> tup
             path = f"phases[{place}].rate_multiplier.{name}"
             index = known(name, streams, path, "a stream of this manifest")
             if isinstance(block.streams[index].arrivals, traffic.TraceArrivals):
-                raise ConfigError(path, Said(exact_text(factor)), "a stream with a rate: a trace is replayed as it is")
+                raise ConfigError(
+                    path, Said(plain_decimal(factor)), "a stream with a rate: a trace is replayed as it is"
+                )
         end_ns = start_ns + phase.seconds
         phases.append(Phase(phase.name, start_ns, end_ns, MappingProxyType(dict(phase.rate_multiplier))))
         start_ns = end_ns
@@ -219,7 +221,7 @@ def _arrivals(
         )
     options = {key: value for key, value in block.entries().items() if key != "kind" and value is not None}
     if block.ms_per_token is not None:
-        options["ms_per_token"] = exact_text(block.ms_per_token)
+        options["ms_per_token"] = plain_decimal(block.ms_per_token)
     return TraceReplay(source.path.parent / block.file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from sim.manifest.capacity import GateBlock
 from sim.manifest.model import GateSpec
-from sim.manifest.scalars import exact_text
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import known, unique
 from sim.manifest.wording import NOTHING
 from sim.metrics import metric_named
@@ -45,7 +45,7 @@ def _spec(block: GateBlock, path: str, labels: Mapping[str, Mapping[str, int]]) 
         metric=metric.name,
         where=MappingProxyType({str(selector): value for selector, value in block.where.items()}),
         op=block.op,
-        bound=exact_text(block.bound),
+        bound=plain_decimal(block.bound),
         unit=metric.unit,
         estimand=block.estimand,
         confidence=block.confidence,

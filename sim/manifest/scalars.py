@@ -119,7 +119,7 @@ Name = Annotated[str, AfterValidator(_name), Field(json_schema_extra={"minLength
 Digest = Annotated[str, Field(pattern=r"^(sha256:)?[0-9a-f]{64}$")]
 
 
-def exact_text(number: Fraction) -> str:
+def plain_decimal(number: Fraction) -> str:
     """Return a decimal fraction as plain decimal text, every digit of it and no trailing zero."""
     places = 0
     while (number * 10**places).denominator != 1:

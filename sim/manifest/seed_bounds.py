@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from sim.manifest.model import GateSpec, Op
-from sim.manifest.scalars import exact_text
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_shape import BoundsV1, BoundsV2
 from sim.metrics import BY_NAME
 
@@ -60,7 +60,7 @@ def seed_gates(bounds: BoundsV1 | BoundsV2) -> tuple[GateSpec, ...]:
             metric=bound.metric,
             where=bound.where,
             op=bound.op,
-            bound=exact_text(limit * bound.scale),
+            bound=plain_decimal(limit * bound.scale),
             unit=BY_NAME[bound.metric].unit,
             estimand="path",
         )

@@ -25,7 +25,7 @@ from sim.manifest.model import (
     SeedFamilyModel,
     Uniform,
 )
-from sim.manifest.scalars import exact_text
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_bounds import seed_gates
 from sim.manifest.seed_limits import limits_block, seed_profile
 from sim.manifest.seed_shape import (
@@ -335,5 +335,5 @@ def _walk(node: object, path: str, found: list[Provenance], source: str) -> None
         for place, value in enumerate(node):
             _walk(value, f"{path}[{place}]", found, source)
     else:
-        value = exact_text(Fraction(node)) if isinstance(node, Decimal) else str(node)
+        value = plain_decimal(Fraction(node)) if isinstance(node, Decimal) else str(node)
         found.append(Provenance(path, value, "assumed", source))

@@ -12,7 +12,7 @@ from sim.evidence import describe_tool, pack, verify
 from sim.evidence.retained import retained
 from sim.experiment import Run
 from sim.report.result import Result
-from sim.report.text import seconds_text
+from sim.report.text import with_seconds
 from tollgate.core.errors import EvidenceError
 
 
@@ -45,7 +45,7 @@ def confirm(run: Run, evidence: Path | None) -> str:
         return f"{whose}: sound in itself; compared with nothing, for evidence is None."
     places = retained(evidence, run.manifest, run.discipline)
     if not places:
-        window = seconds_text(run.manifest.horizon_ns)
+        window = with_seconds(run.manifest.horizon_ns)
         raise EvidenceError(
             f"{evidence}: holds no record of {whose} over {window}; `make evidence` retains those of the manifests as "
             "they stand; with another seed or window, evidence = None compares with nothing"

@@ -17,7 +17,7 @@ from sim.measure.series import SeriesView, series_name
 from sim.measure.slowest import SlowRequest
 from sim.report.result import Gate
 from sim.report.series import phase_at, trailing_ratios
-from sim.report.text import listing, ms_text, rounded, seconds_text
+from sim.report.text import listing, rounded, with_ms, with_seconds
 from tollgate.core.units import NS_PER_MS
 
 _MOVED_BY_REFUSALS: Final = ("admission.ratio", "goodput.ratio", "goodput.per_second", "completed", "shed")
@@ -64,7 +64,7 @@ def _in_series(gate: Gate, view: SeriesView | None) -> Breach | None:
         start_ns = place * view.bin_ns
         end_ns = min(start_ns + view.bin_ns, view.end_ns)
         phase = phase_at(view, start_ns)
-        when = f"between {seconds_text(start_ns)} and {seconds_text(end_ns)}{f', in phase {phase}' if phase else ''}"
+        when = f"between {with_seconds(start_ns)} and {with_seconds(end_ns)}{f', in phase {phase}' if phase else ''}"
         return Breach(gate, start_ns, f"{what} {when}")
     return None
 
@@ -114,7 +114,7 @@ def _in_requests(gate: Gate, slowest: Sequence[SlowRequest]) -> Breach | None:
         return None
     at_ns, took_ns, phase = min(too_long)
     word = "took" if gate.metric.startswith("sojourn.") else "waited"
-    what = f"the earliest of the worst requests kept, which {word} {ms_text(took_ns)}, arrived at {seconds_text(at_ns)}"
+    what = f"the earliest of the worst requests kept, which {word} {with_ms(took_ns)}, arrived at {with_seconds(at_ns)}"
     return Breach(gate, at_ns, f"{what} in phase {phase}")
 
 

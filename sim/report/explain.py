@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sim.report.text import listing, ms_text, plural, seconds_text
+from sim.report.text import listing, plural, with_ms, with_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def render(heading: str, steps: Sequence[ExplainStep]) -> str:
     for before, step, after in zip([steps[0], *steps], steps, [*steps[1:], steps[-1]], strict=False):
         if step.at_ns < before.at_ns:
             raise ValueError(f"steps go forward in time, got {step.what!r} at {step.at_ns} ns after {before.at_ns} ns")
-        gap = f"  (+{ms_text(step.at_ns - before.at_ns)})" if step is not steps[0] else ""
-        lines.append(f"at {seconds_text(step.at_ns)}{gap}: it {step.what}.")
+        gap = f"  (+{with_ms(step.at_ns - before.at_ns)})" if step is not steps[0] else ""
+        lines.append(f"at {with_seconds(step.at_ns)}{gap}: it {step.what}.")
         lines.extend(f"    {_check_sentence(check)}" for check in step.checks)
         if _waited_ns(step, after):
             lines.append(f"    So it waited: {_names(step.holding)} held it.")
@@ -105,9 +105,9 @@ def _closing(steps: Sequence[ExplainStep]) -> list[str]:
         if waited_ns := _waited_ns(step, after):
             spells += 1
             waits[_names(step.holding)] = waits.get(_names(step.holding), 0) + waited_ns
-    lines = [f"From first to last step: {ms_text(total)}."]
+    lines = [f"From first to last step: {with_ms(total)}."]
     if not waits:
         return [*lines, "No limit made it wait."]
-    owed = "; ".join(f"{ms_text(ns)} for {names}" for names, ns in waits.items())
-    lines.append(f"Of that it waited {ms_text(sum(waits.values()))} in {plural(spells, 'spell')}: {owed}.")
+    owed = "; ".join(f"{with_ms(ns)} for {names}" for names, ns in waits.items())
+    lines.append(f"Of that it waited {with_ms(sum(waits.values()))} in {plural(spells, 'spell')}: {owed}.")
     return lines

@@ -15,7 +15,7 @@ from sim.report import panels, style
 from sim.report.result import Observation, Result
 from sim.report.series import by_label
 from sim.report.style import ReportFigure, finish, new_figure, styled
-from sim.report.text import listing, rounded, seconds_text, short, with_unit
+from sim.report.text import listing, rounded, short, with_seconds, with_unit
 
 PANELS_MAX: Final = 4
 """Classes with a panel of their own; the rest share the last one."""
@@ -184,8 +184,8 @@ def _queue_words(result: Result) -> str:
 
 def _band_words(view: SeriesView) -> str:
     said = [
-        f"{' '.join(filter(None, (band.kind, band.label, band.state)))} from {seconds_text(band.from_ns)} "
-        f"to {seconds_text(band.to_ns)}"
+        f"{' '.join(filter(None, (band.kind, band.label, band.state)))} from {with_seconds(band.from_ns)} "
+        f"to {with_seconds(band.to_ns)}"
         for band in view.bands[:SPOKEN_MAX]
     ]
     more = len(view.bands) - len(said)

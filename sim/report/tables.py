@@ -18,7 +18,7 @@ from sim.report.headroom import with_unit as load_text
 from sim.report.report import Report
 from sim.report.result import Gate, Observation, Result
 from sim.report.story import SPOILT
-from sim.report.text import DASH, listing, ms_text, plural, rounded, seconds_text, with_unit
+from sim.report.text import DASH, listing, plural, rounded, with_ms, with_seconds, with_unit
 from tollgate.core.units import NS_PER_MS
 
 CLASSES_MAX: Final = 8
@@ -258,9 +258,9 @@ def _worst(row: SlowRequest, command: str) -> WorstRow:
     return WorstRow(
         ordinal=row["ordinal"],
         who=f"{row['principal']} on {row['provider']}, phase {row['phase']}",
-        arrived=seconds_text(_whole_ms(row["intended_ns"])),
-        took=ms_text(_whole_ms(row["sojourn_ns"])),
-        waited=ms_text(_whole_ms(row["wait_ns"])),
+        arrived=with_seconds(_whole_ms(row["intended_ns"])),
+        took=with_ms(_whole_ms(row["sojourn_ns"])),
+        waited=with_ms(_whole_ms(row["wait_ns"])),
         outcome=f"{outcome} ({plural(len(attempts), 'attempt')})",
         held_by=listing(holds) or "nothing held it",
         command=command,

@@ -46,12 +46,12 @@ def rounded(value: Fraction | int, places: int = 2) -> str:
     return trimmed(units.decimal_text(value, places))
 
 
-def ms_text(ns: int) -> str:
+def with_ms(ns: int) -> str:
     """Return nanoseconds as milliseconds, exact, with the unit."""
     return f"{units.ms_text(ns)} ms"
 
 
-def seconds_text(ns: int) -> str:
+def with_seconds(ns: int) -> str:
     """Return nanoseconds as seconds, exact, with the unit."""
     return f"{rounded(Fraction(ns, units.NS_PER_S), 9)} s"
 

@@ -12,7 +12,7 @@ from sim.manifest import capacity, limits, seed_shape, traffic
 from sim.manifest.blocks import Block
 from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
 from sim.manifest.problems import LATER
-from sim.manifest.scalars import exact_text
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_bounds import SEED_BOUNDS
 from tollgate.decision.limits import FIELDS
 
@@ -108,13 +108,13 @@ def default(key, field):
     if value is None or value in ([], {}):
         return "none"
     if key in SECONDS:
-        return exact_text(Fraction(value, 10**9))
+        return plain_decimal(Fraction(value, 10**9))
     if isinstance(value, bool):
         return f"`{value}`".lower()
     if isinstance(value, Fraction):
-        return exact_text(value)
+        return plain_decimal(value)
     if isinstance(value, float):
-        return exact_text(Fraction(Decimal(repr(value))))
+        return plain_decimal(Fraction(Decimal(repr(value))))
     if isinstance(value, (str, int)):
         return f"`{value}`" if isinstance(value, str) else f"{value}"
     block = value.entries()
