@@ -1,7 +1,8 @@
 """Where each public fault case is tested, or why it cannot be expressed yet.
 
 The list of cases is not part of this repository; here stand its ids and our own words. Every id is in exactly one of
-the three tables. An id in ``CORE`` or ``CONTROLLER`` has a test of its name, ``test_<id>_...``, in that table's file.
+the four tables. An id in ``CORE``, ``CONTROLLER`` or ``ELSEWHERE`` has a test of its name, ``test_<id>_...``, in the
+file that the table names.
 """
 
 from __future__ import annotations
@@ -40,6 +41,22 @@ CORE = (
 CONTROLLER = ("C025", "C035", "C041", "C067", "C068", "C070", "C071", "C083", "C085", "C089", "C121", "C122")
 """Waiters, turns, queue time, pauses: test_cases_controller.py."""
 
+ELSEWHERE = {
+    "C046": "unit/world/test_backoff.py",
+    "C047": "unit/world/test_backoff.py",
+    "C115": "unit/kernel/test_kernel.py",
+    "C124": "unit/measure/test_observe.py",
+    "C125": "unit/measure/test_quantiles.py",
+    "C127": "unit/traces/test_timestamps.py",
+    "C128": "unit/traces/test_rows.py",
+    "C130": "notebooks/test_quickstart.py",
+    "C131": "notebooks/test_headless.py",
+    "C133": "notebooks/test_headless.py",
+    "C134": "notebooks/test_headless.py",
+    "C136": "notebooks/test_headless.py",
+}
+"""Clients, kernel, measures, traces, notebooks: the file of each, below ``tests``."""
+
 LATER: dict[str, str] = {
     # Reservations that are given back.
     "C007": "a bucket has no reservation to cancel yet; they come with the request path",
@@ -58,8 +75,6 @@ LATER: dict[str, str] = {
     "C040": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
     "C043": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
     "C044": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
-    "C046": "back-off belongs to the simulated clients: tests/unit/world",
-    "C047": "back-off belongs to the simulated clients: tests/unit/world",
     "C049": "one layer of retries per simulated client; nested layers come with the evaluator",
     "C050": "classes of a provider's refusals come with the evaluator",
     # Ledger and calendar.
@@ -73,21 +88,10 @@ LATER: dict[str, str] = {
     "C106": "there is no usage ledger yet",
     "C107": "there is no usage ledger yet",
     "C113": "what was taken is not settled with the true use yet",
-    # The lab; its tests state the behaviour, not the id.
-    "C115": "ties of events: the kernel of the lab, tests/determinism",
-    "C116": "same run twice: tests/determinism",
-    "C118": "named streams: tests of sim.seeds",
-    "C119": "replication 0: tests of sim.seeds",
-    "C124": "waits from the intended arrival: tests/unit/measure",
-    "C125": "quantiles of one data set: tests/unit/measure",
-    "C127": "seven fraction digits: tests/unit/traces",
-    "C128": "typing of manifests: tests/unit/manifest",
-    "C142": "digests over stored bytes: tests/unit/evidence",
-    # Notebooks.
-    "C130": "parameters of notebooks: tests/notebooks",
-    "C131": "parameters of notebooks: tests/notebooks",
-    "C133": "a killed kernel: tests/notebooks",
-    "C134": "a cell that loops: tests/notebooks",
-    "C136": "marks of an earlier run: tests/notebooks",
+    # The lab; tests state the behaviour, not the id.
+    "C116": "same run in other processes: tests/determinism/test_retained_evidence.py",
+    "C118": "named streams: tests/unit/test_seeds.py",
+    "C119": "replication 0: tests/unit/test_seeds.py",
+    "C142": "digests over stored bytes: tests/unit/evidence/test_record.py",
 }
 """What the mechanisms and the controller cannot express, and why or where."""

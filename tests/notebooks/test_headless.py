@@ -10,6 +10,7 @@ import nbformat
 PARAMETERS = 'manifest = "manifests/load-manifest.v2.json"\nseed = None\nwindow_seconds = None\nevidence = "evidence"'
 CHECK = "from sim import notebook\nasked = notebook.parameters(globals())"
 MARK = "print('went on')"
+OLD = "2001-02-03T04:05:06.789Z"
 
 
 def went_on(out: Path) -> bool:
@@ -38,3 +39,14 @@ def test_C134_no_cell_is_judged_behind_one_that_ran_out_of_time(papermill, writt
     assert done.returncode != 0
     assert "CellTimeoutError" in done.stderr
     assert not went_on(out)
+
+
+def test_C136_marks_of_an_earlier_run_do_not_outlast_the_next_one(papermill, written, tmp_path):
+    path, out = written(MARK, MARK), tmp_path / "out.ipynb"
+    book = nbformat.read(path, as_version=4)
+    for cell in book.cells:
+        cell.metadata["execution"] = {"iopub.status.busy": OLD, "shell.execute_reply": OLD, "shell.earlier": OLD}
+    nbformat.write(book, path)
+    assert papermill(path, out).returncode == 0
+    assert went_on(out)
+    assert OLD not in out.read_text(encoding="utf-8")
