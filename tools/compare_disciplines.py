@@ -2,10 +2,11 @@
 
 The same arrivals, judged once by the controller that ships and once by the reference (docs/explanation/
 reference-discipline.md), on v2 and on the eight variants that tests/conformance carries. The tables stand in
-docs/explanation/against-the-reference.md; a test recomputes rows of them.
+docs/explanation/against-the-reference.md, and a short one in the README; a test recomputes rows of them.
 
-Usage: ``python tools/compare_disciplines.py [NAME ...]`` from the root of a checkout, NAME being ``v2`` or the
-beginning of a variant's file name; without one all nine are run.
+Usage: ``python tools/compare_disciplines.py [--write] [NAME ...]``, NAME being ``v2`` or the beginning of a variant's
+file name; without one all nine are run. ``--write`` puts the tables of all nine into both pages; the text around them
+is to be read again then.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from sim.trace import Consumer, LevelCol, LevelKind, Rows, Trace  # noqa: E402
 from sim.workload.arrivals import arrival_blocks  # noqa: E402
 from sim.world import World  # noqa: E402
 
+PAGE: Final = ROOT / "docs" / "explanation" / "against-the-reference.md"
+README: Final = ROOT / "README.md"
+
 V2: Final = ROOT / "manifests" / "load-manifest.v2.json"
 VARIANTS: Final = ROOT / "tests" / "conformance" / "data"
 
@@ -46,6 +50,7 @@ QUIET: Final = {"class": "quiet"}
 NOISY: Final = {"class": "noisy"}
 ALL: Final[Where] = {}
 
+SHORT: Final = "manifest | discipline | quiet admission | completed"
 OUTCOMES: Final = (
     "manifest | discipline | admitted, quiet | admitted, noisy | completed | cancelled | shed: queue-full "
     "| queue-timeout | tokens-per-second"
@@ -76,6 +81,11 @@ class Row:
     def value(self, metric: str, where: Where = ALL) -> Fraction:
         """Return a figure, exactly; a reason that never came up counts 0."""
         return Fraction(self.figures.get(_key(metric, where), 0))
+
+    def short(self) -> list[str]:
+        """Return the cells of the README's table."""
+        name, discipline, quiet, _, completed, *_ = self.outcomes()
+        return [name, discipline, quiet, completed]
 
     def outcomes(self) -> list[str]:
         """Return the cells of the first table."""
@@ -208,16 +218,36 @@ def table(header: str, rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (names, rule, *rows))
 
 
+def with_tables(text: str, tables: Iterable[str]) -> str:
+    """Return a page with each of its tables replaced by the one of the same header."""
+    for made in tables:
+        header, _, _ = made.partition("\n")
+        before, found, after = text.partition(f"{header}\n")
+        if not found:
+            raise ValueError(f"the page has no table {header}")
+        rest = after.splitlines(keepends=True)
+        while rest and rest[0].startswith("|"):
+            rest.pop(0)
+        text = before + made + "".join(rest)
+    return text
+
+
 def main(arguments: list[str]) -> int:
-    """Print the tables of the manifests asked for."""
-    chosen = manifests(arguments)
+    """Print the tables of the manifests asked for, or put them where they stand."""
+    chosen = manifests([argument for argument in arguments if argument != "--write"])
     rows = [row for name, path in chosen.items() for row in compare(name, path)]
     whose = [
         [name, discipline, *turns(sim.load(path), discipline).cells()]
         for name, path in chosen.items()
         for discipline in (OURS, REFERENCE)
     ]
-    print(table(OUTCOMES, map(Row.outcomes, rows)), table(WAITS, map(Row.waits, rows)), table(TURNS, whose), sep="\n")
+    tables = [table(OUTCOMES, map(Row.outcomes, rows)), table(WAITS, map(Row.waits, rows)), table(TURNS, whose)]
+    if arguments != ["--write"]:
+        print(*tables, sep="\n", end="")
+        return 0
+    short = table(SHORT, map(Row.short, rows))
+    for page, made in ((PAGE, tables), (README, [short])):
+        page.write_text(with_tables(page.read_text(encoding="utf-8"), made), encoding="utf-8")
     return 0
 
 
