@@ -90,14 +90,13 @@ class ControllerMachine(RuleBasedStateMachine):
 
 
 def test_controller_decides_as_the_model_does():
+    """Sixty walks in `make test`, as many as the profile says in `make long`."""
+    wanted = settings().max_examples
     run_state_machine_as_test(
         ControllerMachine,
         settings=settings(
-            max_examples=150,
+            max_examples=60 if wanted <= 100 else wanted,
             stateful_step_count=40,
-            derandomize=True,
-            deadline=None,
-            database=None,
             phases=[Phase.generate, Phase.shrink],
         ),
     )
