@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic.alias_generators import to_camel
+
+from sim.manifest.model import SEED_SCHEMAS
 from sim.report import commands
 from sim.report.headroom import Headroom
 from sim.report.report import Report
@@ -88,8 +91,6 @@ def _settable(row: Headroom, schema: str) -> str | None:
     """
     if row.limit == "max_principal_share" or row.scope.startswith("principal "):
         return None
-    if not schema.startswith("decision-load-manifest/"):
+    if schema not in SEED_SCHEMAS:
         return row.path
-    first, *rest = row.limit.split("_")
-    camel = first + "".join(word.capitalize() for word in rest)
-    return row.path.removeprefix("profile.").removesuffix(row.limit) + camel
+    return row.path.removeprefix("profile.").removesuffix(row.limit) + to_camel(row.limit)
