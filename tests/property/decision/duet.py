@@ -138,7 +138,7 @@ class Duet:
                 self.permits[number] = decision.permit
             word = "admitted" if decision.denial is None else decision.denial.reason.value
             got.append((number, decision.at_ns, word, decision.active, decision.queued))
-        over_budget = {entry[0]: place for place, entry in enumerate(got) if entry[2] in BUDGET_WORDS}
+        over_budget = {entry[0]: (entry[1], place) for place, entry in enumerate(got) if entry[2] in BUDGET_WORDS}
         steps, self.steps = self.steps, []
         for step, wakeup_ns in steps:
             step(over_budget)

@@ -17,7 +17,7 @@ from tollgate.core.breaker import BreakerConfig
 from tollgate.decision import AdmissionLimits, AdmissionProfile, Request
 
 SIX_HOURS_NS = 6 * 3600 * 10**9
-NOBODY: Mapping[int, int] = {}
+NOBODY: Mapping[int, tuple[int, int]] = {}
 TOKEN_REASONS = {"tokens:principal", "tokens:workspace", "tokens:provider", "larger-first"}
 
 
@@ -463,13 +463,13 @@ class Model:
         return sorted(found, key=lambda entry: entry[:2])
 
     def walk(
-        self, now_ns: int, refused_for_budget: Mapping[int, int] = NOBODY
+        self, now_ns: int, refused_for_budget: Mapping[int, tuple[int, int]] = NOBODY
     ) -> tuple[Item | None, str, dict[Item, int]]:
         """The next thing to happen to a waiting head, and the claims as they stand after looking for it.
 
         Reading: an invocation's budget is looked at "again at dispatch"; a head found over its budget while it waits
         may be refused there and then, which the controller does whenever it tries it. ``refused_for_budget`` says
-        whom, and as the how-manieth of the decisions not yet delivered.
+        whom, when, and after how many decisions not yet delivered.
         Reading: "deferred only by token buckets" includes tokens that are kept for a larger request.
         """
         claims = {item: item.claim for items in self.lanes.values() for item in items if item.claim is not None}
@@ -477,7 +477,9 @@ class Model:
             item = self.lanes[lane][0]
             holds = self.holds(item, now_ns, claims)
             over = self.over_budget(item)
-            if over is not None and (not holds or refused_for_budget.get(item.number) == len(self.undelivered)):
+            if over is not None and (
+                not holds or refused_for_budget.get(item.number) == (now_ns, len(self.undelivered))
+            ):
                 return item, over, claims
             if not holds:
                 return item, "admitted", claims
@@ -485,7 +487,7 @@ class Model:
                 claims[item] = max([self.claims, *claims.values()]) + 1
         return None, "", claims
 
-    def settle(self, refused_for_budget: Mapping[int, int]) -> None:
+    def settle(self, refused_for_budget: Mapping[int, tuple[int, int]]) -> None:
         """Expire, then let go whoever may, one after the other."""
         for _, _, word, item in self.expired(self.now_ns):
             self.refuse(item, word)
@@ -536,7 +538,9 @@ class Model:
 
     # ------------------------------------------------------------------------------------------------ what happens
 
-    def request(self, request: Request, now_ns: int, refused_for_budget: Mapping[int, int] = NOBODY) -> Item:
+    def request(
+        self, request: Request, now_ns: int, refused_for_budget: Mapping[int, tuple[int, int]] = NOBODY
+    ) -> Item:
         self.now_ns = max(self.now_ns, now_ns)
         self.settle(refused_for_budget)
         item = Item(self.count, request, self.now_ns)
@@ -604,14 +608,14 @@ class Model:
     def settle_budget(self, budget_id: str) -> None:
         self.used = {key: used for key, used in self.used.items() if key[0] != budget_id}
 
-    def poll(self, now_ns: int, refused_for_budget: Mapping[int, int]) -> list[Outcome]:
+    def poll(self, now_ns: int, refused_for_budget: Mapping[int, tuple[int, int]]) -> list[Outcome]:
         self.now_ns = max(self.now_ns, now_ns)
         self.settle(refused_for_budget)
         decided, self.undelivered = self.undelivered, []
         return decided
 
     def set_profile(
-        self, profile: AdmissionProfile, now_ns: int, refused_for_budget: Mapping[int, int] = NOBODY
+        self, profile: AdmissionProfile, now_ns: int, refused_for_budget: Mapping[int, tuple[int, int]] = NOBODY
     ) -> None:
         self.now_ns = max(self.now_ns, now_ns)
         self.settle(refused_for_budget)
