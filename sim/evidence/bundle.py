@@ -64,11 +64,6 @@ class Bundle:
         return f"{plain}-{identity(self.record).removeprefix('sha256:')[:12]}"
 
     @property
-    def manifest_name(self) -> str:
-        """File name of the manifest's copy."""
-        return self.names["manifest"]
-
-    @property
     def names(self) -> dict[str, str]:
         """File name of each kind of artefact that the run has."""
         return {each["kind"]: each["name"] for each in self.record["artefacts"]}

@@ -38,7 +38,7 @@ def test_what_is_written_reads_back_as_it_was(tmp_path):
     assert (read.record, read.files) == (written.record, written.files)
     assert read.series() == Series().to_json()
     assert read.slowest() == [{"ordinal": 7, "sojourn_ns": 1_500_000}]
-    assert read.files[read.manifest_name] == RAW
+    assert read.files[read.names["manifest"]] == RAW
 
 
 def test_a_run_without_series_has_a_bundle_without_them(tmp_path):
@@ -76,8 +76,8 @@ def test_a_folder_name_stays_a_plain_name_whatever_the_manifest_is_called(name, 
 )
 def test_the_manifests_copy_never_takes_the_place_of_another_file(name, kept, tmp_path):
     read = read_bundle(write_bundle(packed(path=Path(name)), tmp_path).folder)
-    assert read.manifest_name == kept
-    assert read.files[read.manifest_name] == RAW
+    assert read.names["manifest"] == kept
+    assert read.files[read.names["manifest"]] == RAW
 
 
 @pytest.mark.parametrize(("name", "kept"), [("assumed.json", "assumed.json"), ("small.yaml", "assumptions-small.yaml")])
