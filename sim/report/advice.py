@@ -33,7 +33,8 @@ def next_steps(report: Report) -> list[Step]:
     """Return what to try next, most useful first."""
     if report.result.verdict == "INVALID":
         return list(_when_invalid(report))
-    return [*(_when_failed(report) if report.result.verdict == "FAIL" else ()), *_always(report)]
+    own = {"FAIL": _when_failed, "INCONCLUSIVE": _when_undecided}.get(report.result.verdict)
+    return [*(own(report) if own else ()), *_always(report)]
 
 
 def _when_invalid(report: Report) -> Iterator[Step]:
@@ -74,11 +75,23 @@ def _when_failed(report: Report) -> Iterator[Step]:
         yield Step("See what held the worst request, check by check:", commands.explain(report, worst))
 
 
+def _when_undecided(report: Report) -> Iterator[Step]:
+    sets = {
+        f"gates.{place}.estimand": "path"
+        for place, gate in enumerate(report.result.gates)
+        if gate.verdict == "INCONCLUSIVE" and gate.asked["estimand"] == "mean"
+    }
+    if sets:
+        yield Step(
+            "Let this one run decide, of this seed alone, what is asked of the mean:", commands.again(report, sets=sets)
+        )
+
+
 def _always(report: Report) -> Iterator[Step]:
     other = report.record["plan"]["seeds"][0] + 1
     yield Step("See whether another seed says the same:", commands.again(report, seed=other))
     yield Step(
-        "One run is one draw. A verdict on the mean needs many seeds and an interval: that is `tollgate replicate`, "
+        "One run is one draw. A verdict on the mean needs many seeds and an interval: that is tollgate replicate, "
         "which this version does not have yet."
     )
 

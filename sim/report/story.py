@@ -36,6 +36,14 @@ SPOILT: Final[Mapping[str, str]] = {
 """What each basis of an INVALID gate says (``sim.gates.evaluation.Basis``)."""
 
 
+ESTIMANDS: Final[Mapping[str, str]] = {
+    "path": "speaks of this run",
+    "mean": "speaks of the mean over many runs",
+    "hold": "speaks of the share of many runs that hold",
+}
+"""What the bound of a gate speaks of, which tells why one run leaves it open."""
+
+
 def gate_sentence(gate: Gate) -> str:
     """Return what a gate observed and asked for, in words."""
     unit = gate.asked["unit"]
@@ -92,7 +100,9 @@ def _why_inconclusive(result: Result) -> str:
     undecided = _deciding(result)
     names = listing(gate.id for gate in undecided)
     are, bounds = ("is", "its bound speaks") if len(undecided) == 1 else ("are", "their bounds speak")
-    return f"{names} {are} not decided: {bounds} of many runs, and this is one of them."
+    held = len(result.counted("PASS"))
+    rest = f"; {'the other gate that counts holds' if held == 1 else f'the other {held} gates that count hold'}"
+    return f"{names} {are} not decided: {bounds} of many runs, and this is one of them{rest if held else ''}."
 
 
 def _why_invalid(result: Result) -> str:

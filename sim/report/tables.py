@@ -17,7 +17,7 @@ from sim.report.headroom import Headroom
 from sim.report.headroom import with_unit as load_text
 from sim.report.report import Report
 from sim.report.result import Gate, Observation, Result
-from sim.report.story import SPOILT
+from sim.report.story import ESTIMANDS, SPOILT
 from sim.report.text import DASH, listing, plural, rounded, with_ms, with_seconds, with_unit
 from tollgate.core.units import NS_PER_MS
 
@@ -200,6 +200,7 @@ def _gate(gate: Gate) -> GateRow:
             ("implied by the configuration, not counted", gate.implied and not gate.counts),
             ("warns only", gate.warns),
             ("of the machine, ignored by a re-run", gate.is_host),
+            (ESTIMANDS[gate.asked["estimand"]], gate.verdict == "INCONCLUSIVE"),
             (SPOILT.get(gate.came["basis"], gate.came["basis"]), gate.came["basis"] not in _PLAIN_BASES),
         )
         if told

@@ -102,3 +102,12 @@ def test_the_story_of_a_request_out_of_a_trace_is_told_by_the_printed_command(cl
     cli("trace", "to-manifest", "t.csv", "--time-unit", "s", "-o", "m.yaml")
     told = cli("run", "m.yaml")
     assert cli(*words_of(re.search(r"^    (tollgate explain .+)$", told.out, re.MULTILINE)[1])).code == 0
+
+
+def test_what_one_run_leaves_open_is_decided_for_its_seed_by_the_printed_command(cli, manifest):
+    told = cli("run", "small.yaml", "--set", "gates.admitted.estimand=mean")
+    assert told.code == 3
+    (step,) = [
+        words_of(line) for line in re.findall(r"^    (tollgate run .+estimand.+path.*)$", told.out, re.MULTILINE)
+    ]
+    assert cli(*step).code == 0

@@ -52,6 +52,15 @@ def test_what_a_run_was_given_stays_in_what_is_offered_next(make_record, make_re
     assert room.count("profile.workspace.concurrency=") == 1
 
 
+def test_what_one_run_leaves_open_can_be_asked_of_this_seed_alone(inconclusive, make_record, make_report):
+    words = shlex.split(commands(inconclusive)[0])
+    assert [word for word in words if "estimand" in word] == [f"gates.{place}.estimand=path" for place in range(3)]
+    # A hold gate states a probability, which a gate on the path must not.
+    holds = {"quiet_wait": {"verdict": "INCONCLUSIVE", "estimand": "hold"}}
+    other = make_report(make_record("INCONCLUSIVE", gate_changes=holds))
+    assert not any("estimand" in command for command in commands(other))
+
+
 def test_runs_are_told_apart_from_proof(passing):
     assert "tollgate replicate" in next_steps(passing)[-1].text
 

@@ -51,6 +51,14 @@ def test_an_undecided_run_says_that_one_run_is_not_enough(inconclusive):
     assert said.endswith("are not decided: their bounds speak of many runs, and this is one of them.")
 
 
+def test_what_an_undecided_run_did_decide_is_told(make_record):
+    said = why(Result(make_record("INCONCLUSIVE", gate_changes={"quiet_wait": {"verdict": "INCONCLUSIVE"}})))
+    assert said == (
+        "quiet-wait is not decided: its bound speaks of many runs, and this is one of them; "
+        "the other 2 gates that count hold."
+    )
+
+
 def test_a_broken_check_is_told_with_its_detail(invalid):
     assert why(invalid.result) == (
         "The run breaks its own check little: queue of primary: mean length 8.9, arrivals times mean wait 9.7."

@@ -29,6 +29,13 @@ def test_implied_warning_and_host_gates_say_what_they_are(make_record):
     assert notes["quiet-admitted"] == ""
 
 
+def test_a_gate_that_one_run_leaves_open_says_what_it_speaks_of(inconclusive, make_record):
+    assert tables.gates(inconclusive.result)[0].note == "speaks of the mean over many runs"
+    holds = {"quiet_wait": {"verdict": "INCONCLUSIVE", "estimand": "hold", "severity": "warn"}}
+    notes = {row.id: row.note for row in tables.gates(Result(make_record("PASS", gate_changes=holds)))}
+    assert notes["quiet-wait"] == "warns only; speaks of the share of many runs that hold"
+
+
 def test_an_implied_gate_that_broke_counts(make_record):
     changes = {"active": {"verdict": "INVALID", "basis": "implied-bound-broken", "observed": 9, "margin": "-1"}}
     result = Result(make_record("INVALID", "implied-bound-broken", gate_changes=changes))
