@@ -431,13 +431,19 @@ class AdmissionController:
 
     def _retry_after_ns(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> int | None:
         """Return after how long the same request, alone, would be admitted; None for never."""
-        if not REASONS[reason].may_retry or lane.never_fits(ticket.tokens):
+        if not REASONS[reason].may_retry or lane.never_fits(ticket.tokens) or self._is_kept_out(lane):
             return None
         provider = lane.provider
         ready_ns = max(provider.paused_until_ns, lane.refilled_ns(ticket.tokens, now_ns))
         if provider.breaker is not None:
             ready_ns = max(ready_ns, now_ns + (provider.breaker.wait_ns(now_ns) or 0))
         return max(ready_ns - now_ns, QUEUE_FULL_RETRY_NS if reason is DenyReason.QUEUE_FULL else 0)
+
+    def _is_kept_out(self, lane: RequestLane) -> bool:
+        """Return whether the reservations of others, all unused, would leave a lane without any permit."""
+        own = lane.principal.reserved
+        permits = min(self._workspace.gauge.limit, lane.provider.gauge.limit)
+        return own == 0 and self._pools.reserved >= permits
 
     def _hold_provider(self, provider: ProviderPool, pause_ns: int, now_ns: int) -> RetryAfter:
         """Pause a provider as it asked, within bounds; returns what is honoured."""

@@ -20,12 +20,13 @@ class Pools:
 
     Attributes:
         lanes: By provider, then by principal; made when a principal first asks.
+        reserved: Permits reserved by all principals together.
         workspace: The workspace.
         providers: By name, in the order of the profile that first named them; a provider that a later profile no longer
             names stays while something of it is in flight, waits or was earned.
     """
 
-    __slots__ = ("_principals", "_profile", "lanes", "providers", "workspace")
+    __slots__ = ("_principals", "_profile", "lanes", "providers", "reserved", "workspace")
 
     def __init__(self, workspace: str, profile: AdmissionProfile, now_ns: int) -> None:
         """Make the pools of a profile with nothing in flight; principals get theirs when they first ask."""
@@ -84,6 +85,7 @@ class Pools:
                 del self.lanes[name]
         for name, pool in list(self._principals.items()):
             self._configure_principal(name, pool, now_ns)
+        self.reserved = sum(limits.reserved_concurrency for limits in profile.principals.values())
         self.workspace.unused_reserved = sum(
             limits.reserved_concurrency - min(limits.reserved_concurrency, self._in_use(name))
             for name, limits in profile.principals.items()

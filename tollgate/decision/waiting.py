@@ -261,16 +261,15 @@ class WaitingRoom:
             self._not_ready(lane)
             lane.wake_ns = -1
             self.make_ready(lane)
+        self._expiries = Agenda(attrgetter("expires_ns"))
         for ticket in waiting:
             self._set_expiry(ticket, ticket.lane)
 
     def _set_expiry(self, ticket: Ticket, lane: RequestLane) -> None:
-        expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
-        if expires_ns != ticket.expires_ns:
-            ticket.expires_ns = expires_ns
-            if expires_ns >= 0:
-                self._expiries.add(ticket)
-                self.earliest_ns = min(self.earliest_ns, expires_ns)
+        ticket.expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
+        if ticket.expires_ns >= 0:
+            self._expiries.add(ticket)
+            self.earliest_ns = min(self.earliest_ns, ticket.expires_ns)
 
     def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
         """Take a request out of its lane and of every count; returns whether it was the head."""
