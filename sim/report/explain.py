@@ -107,7 +107,21 @@ def _closing(steps: Sequence[ExplainStep]) -> list[str]:
             waits[_names(step.holding)] = waits.get(_names(step.holding), 0) + waited_ns
     lines = [f"From first to last step: {with_ms(total)}."]
     if not waits:
-        return [*lines, "No limit made it wait."]
+        refused = f", but {_names(refusers)} refused it on the spot" if (refusers := _refusers(steps)) else ""
+        return [*lines, f"No limit made it wait{refused}."]
     owed = "; ".join(f"{with_ms(ns)} for {names}" for names, ns in waits.items())
     lines.append(f"Of that it waited {with_ms(sum(waits.values()))} in {plural(spells, 'spell')}: {owed}.")
     return lines
+
+
+def _refusers(steps: Sequence[ExplainStep]) -> list[ExplainCheck]:
+    """Return the limits that turned it away at once, each once: of the checks that failed then, the one made last.
+
+    What holds a request only sends it to the queue; the queue's own limits are looked at after that.
+    """
+    refused = (
+        step.holding[-1]
+        for step, after in zip(steps, [*steps[1:], steps[-1]], strict=True)
+        if step.holding and after.at_ns == step.at_ns and "was refused" in after.what
+    )
+    return list({(check.scope, check.limit): check for check in refused}.values())

@@ -41,6 +41,20 @@ def test_the_check_that_refused_is_no_wait():
     story = render("request 2", [ExplainStep(5 * MS, "arrived and was refused: queue-full", (FULL,))])
     assert "HOLDS   workspace" in story
     assert "waited" not in story
+    assert "No limit made it wait, but concurrency of the workspace refused it on the spot." in story
+
+
+def test_a_full_queue_is_named_and_not_the_limit_that_sent_the_request_there():
+    share = ExplainCheck("workspace", "max_principal_share", "64 waiting", "64", ok=False)
+    steps = [ExplainStep(0, "arrived and asked for admission", (FULL, share)), ExplainStep(0, "was refused, queue-full")]
+    assert render("request 5", steps).endswith(
+        "No limit made it wait, but max_principal_share of the workspace refused it on the spot.\n"
+    )
+
+
+def test_a_request_that_was_held_and_let_go_within_an_instant_was_refused_by_nothing():
+    steps = [ExplainStep(0, "arrived and asked for admission", (FULL,)), ExplainStep(0, "was admitted")]
+    assert render("request 6", steps).endswith("No limit made it wait.\n")
 
 
 def test_a_refusal_on_the_spot_is_no_wait_though_the_request_comes_again():
@@ -55,7 +69,7 @@ def test_a_refusal_on_the_spot_is_no_wait_though_the_request_comes_again():
     )
     assert "HOLDS   workspace" in story
     assert "(+250 ms): it asked again" in story
-    assert "No limit made it wait." in story
+    assert "No limit made it wait, but concurrency of the workspace refused it on the spot." in story
 
 
 def test_steps_that_go_back_in_time_are_refused():
