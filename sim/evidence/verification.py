@@ -25,6 +25,7 @@ from tollgate.core.errors import ConfigError, EvidenceError
 
 ARRIVALS_DIFFER: Final = "arrivals differ: platform"
 DECISIONS_DIFFER: Final = "decisions differ"
+CHECKS_DIFFER: Final = "checks differ"
 NOT_RERUN: Final = "not re-run: a record that was edited and digested again would look the same"
 
 _HOST_BOUNDS: Final = frozenset(bound.name for bound in SEED_BOUNDS if is_host_metric(bound.metric))
@@ -225,20 +226,22 @@ class _Verification:
     def _compare_outcomes(self, record: Record, fresh: Record) -> None:
         """Compare what came out, the host's figures aside."""
         stored_run, fresh_run = record["runs"][0], fresh["runs"][0]
-        found = [
-            *between_observations(record["observations"], fresh["observations"]),
-            *between_rows("check", record["checks"], fresh["checks"], key="name"),
-            *between_rows("gate", _of_the_run(record), _of_the_run(fresh), key="id"),
-        ]
+        figures = [*between_observations(record["observations"], fresh["observations"])]
+        checks = [*between_rows("check", record["checks"], fresh["checks"], key="name")]
+        gates = [*between_rows("gate", _of_the_run(record), _of_the_run(fresh), key="id")]
         if stored_run["arrivals_sha256"] != fresh_run["arrivals_sha256"]:
             self.report.problems.append(
                 f"{ARRIVALS_DIFFER}: other traffic came from the same seed, so nothing is said of decisions"
             )
-        elif found or stored_run["outcomes_sha256"] != fresh_run["outcomes_sha256"]:
+        elif figures or stored_run["outcomes_sha256"] != fresh_run["outcomes_sha256"]:
             self.report.problems.append(f"{DECISIONS_DIFFER}: the same arrivals had other outcomes")
+        elif checks:  # a check that fails spoils gates, so checks are the cause where both differ
+            self.report.problems.append(f"{CHECKS_DIFFER}: the outcomes agree, what the run says of itself does not")
+        elif gates:
+            self.report.problems.append("gates differ: the outcomes agree, what is made of them does not")
         elif record["verdict"] == fresh["verdict"] and record["flags"] != fresh["flags"]:
             self.report.problems.append(f"flags differ: stored {record['flags']}, earned {fresh['flags']}")
-        self.report.differences.extend(found)
+        self.report.differences.extend([*figures, *checks, *gates])
 
 
 def _of_the_run(record: Record) -> list[GateResultRow]:

@@ -195,6 +195,7 @@ def test_an_outcome_that_moved_without_moving_a_figure_is_still_a_mismatch(folde
 def test_a_self_check_that_no_longer_holds_is_a_mismatch(folder):
     broken = ({"name": "conservation", "ok": False, "detail": "one is missing"},)
     report = verify(folder, TOOL, rerun=again(checks=broken))
+    assert [each.partition(":")[0] for each in report.problems] == ["checks differ"]
     assert "check conservation ok: stored True, fresh False" in [str(each) for each in report.differences]
 
 
