@@ -144,5 +144,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     import difflib  # noqa: PLC0415 - needed on an error path only, and slow to import
 
-    found = difflib.get_close_matches(name, sorted(known), n=1)
+    names = sorted(known)
+    # The same characters in another order come first: of "=>", a short one, difflib would say that ">" is closest.
+    swapped = [each for each in names if sorted(each) == sorted(name)]
+    found = swapped or difflib.get_close_matches(name, names, n=1)
     return f'did you mean "{found[0]}"?' if found else ""

@@ -46,6 +46,11 @@ def test_values_are_shown_on_one_line_and_cut():
     assert shown(10**5000).startswith("an integer of ")
 
 
+def test_nearest_knows_a_comparison_with_its_characters_swapped():
+    assert nearest("=>", ["<=", ">=", "<", ">"]) == 'did you mean ">="?'
+    assert nearest("=<", ["<=", ">=", "<", ">"]) == 'did you mean "<="?'
+
+
 def test_nearest_offers_a_close_name_only():
     assert nearest("queue.wait.p9", ["queue.wait.p99", "attempts"]) == 'did you mean "queue.wait.p99"?'
     assert nearest("xyz", ["queue.wait.p99", "attempts"]) == ""
