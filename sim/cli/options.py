@@ -25,7 +25,8 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Replace a value of the manifest, such as profile.workspace.concurrency=6; may be repeated.",
+        help="Replace a value of the manifest, such as profile.workspace.concurrency=6, or workspace.concurrency=6 in "
+        "one of the seed's; may be repeated.",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 A path is keys joined by dots; an entry of a list is named by its place or by its ``name`` or ``id``, as in
 ``streams.noisy.arrivals.per_second`` or ``gates.0.bound``. A value is read as the manifest would read it. This module
-must not know what a path means.
+must not know what a path means; it knows only where the two families of manifests keep limits, to point there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 
 from sim.manifest.documents import parse_document
+from sim.manifest.model import SEED_SCHEMAS
 from tollgate.core.errors import ConfigError, nearest
 
 
@@ -47,6 +48,8 @@ def _replace(document: object, path: str, value: object) -> None:
     steps = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
     if steps[0] == "schema":
         raise ConfigError(path, value, "keys of the manifest other than its schema")
+    if isinstance(document, dict) and (hint := _other_family(document, steps)):
+        raise ConfigError(path, steps[0], _one_of(list(document)), hint=hint)
     node = document
     while steps:
         step, taken = _step(node, steps, path)
@@ -78,5 +81,33 @@ def _step(node: object, steps: list[str], path: str) -> tuple[str | int, int]:
         names = [name for name in names if name] or [f"0 to {len(node) - 1}"]
     else:
         names = []
-    allowed = f"one of {', '.join(names[:12])}" if names else "the end of the path: there is nothing below"
-    raise ConfigError(path, steps[0], allowed, hint=nearest(steps[0], names))
+    raise ConfigError(path, steps[0], _one_of(names), hint=nearest(steps[0], names))
+
+
+def _one_of(names: list[str]) -> str:
+    return f"one of {', '.join(names[:12])}" if names else "the end of the path: there is nothing below"
+
+
+def _other_family(document: dict[str, object], steps: list[str]) -> str:
+    """Return where a limit stands in this document if the path is that of the other family; else an empty text.
+
+    Ours keep limits below ``profile`` in snake case; the seed's at the top in camel case, a principal's in ``limits``.
+    """
+    head, *rest = steps
+    if head in document or not rest:
+        return ""
+    schema = document.get("schema")
+    if schema in SEED_SCHEMAS and head == "profile":
+        hint = f"a {schema} has no profile block"
+        if len(rest) == 1 or rest[0] not in document:
+            return hint
+        block, *below = rest
+        named = 0 if block == "workspace" else 1  # below providers and principals comes a name, which stays as it is
+        limits = ["limits"] if block == "principals" else []
+        keys = [re.sub(r"_([a-z])", lambda found: found[1].upper(), key) for key in below[named:]]
+        return f"{hint}, here it is {'.'.join([block, *below[:named], *limits, *keys])}"
+    if "profile" in document and head in {"workspace", "principals"}:
+        named = 0 if head == "workspace" else 1
+        keys = [re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", key) for key in rest[named:] if key != "limits"]
+        return f"a {schema} keeps limits in its profile, here it is {'.'.join(['profile', head, *rest[:named], *keys])}"
+    return ""

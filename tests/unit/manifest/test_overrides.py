@@ -120,6 +120,44 @@ def test_a_bad_override_is_refused(small, path, value, complaint):
     assert complaint in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("profile.workspace.concurrency", "workspace.concurrency"),
+        ("profile.workspace.max_queue_wait_ms", "workspace.maxQueueWaitMs"),
+        ("profile.providers.jev.requests_per_minute", "providers.jev.requestsPerMinute"),
+        ("profile.providers.jev.circuit_breaker.open_ms", "providers.jev.circuitBreaker.openMs"),
+        ("profile.principals.noisy.max_queue_length", "principals.noisy.limits.maxQueueLength"),
+    ],
+)
+def test_our_path_on_a_seed_manifest_is_answered_with_the_seeds(v2, path, right):
+    with pytest.raises(ConfigError) as caught:
+        with_overrides(v2, [(path, "5")])
+    assert str(caught.value).endswith(f"; a decision-load-manifest/v2 has no profile block, here it is {right}")
+    with_overrides(v2, [(right, "5")])
+
+
+@pytest.mark.parametrize("path", ["profile.scheduling.kind", "profile.workspace"])
+def test_what_a_seed_manifest_does_not_have_is_answered_without_a_place(v2, path):
+    with pytest.raises(ConfigError, match=r"has no profile block$"):
+        with_overrides(v2, [(path, "5")])
+
+
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("workspace.concurrency", "profile.workspace.concurrency"),
+        ("workspace.maxQueueWaitMs", "profile.workspace.max_queue_wait_ms"),
+        ("principals.noisy.limits.maxQueueLength", "profile.principals.noisy.max_queue_length"),
+    ],
+)
+def test_the_seeds_path_on_our_manifest_is_answered_with_ours(small, path, right):
+    with pytest.raises(ConfigError) as caught:
+        with_overrides(small, [(path, "5")])
+    assert str(caught.value).endswith(f"; a capacity-manifest/v1 keeps limits in its profile, here it is {right}")
+    with_overrides(small, [(right, "5")])
+
+
 @pytest.mark.parametrize("window", [0, -1, 71, "0.0000000001", "1e1", "x"])
 def test_a_bad_window_is_refused(small, window):
     with pytest.raises(ConfigError, match=r"small\.yaml: window"):
