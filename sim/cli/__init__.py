@@ -18,7 +18,7 @@ LAB_MODULES: Final = frozenset(
 )
 """What the extra ``lab`` installs, by import name."""
 
-INSTALL: Final = 'pip install "tollgate-lab[lab]"'
+INSTALL: Final = 'pip install ".[lab]" in a checkout'
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -35,6 +35,7 @@ def explain(
     The manifest is run again, watching that request; a bundle is run as it was, unless options change it.
     """
     from sim.cli import progress
+    from sim.cli.given import expect_bundle
     from sim.cli.subject import changed, discipline_named, manifest_of
     from sim.evidence import read_bundle
     from sim.evidence.source import installation_root, source_sha256
@@ -43,6 +44,7 @@ def explain(
     from sim.report.explain import render
 
     if subject.is_dir():
+        expect_bundle(subject)
         bundle = read_bundle(subject)
         loaded = manifest_of(bundle, original=manifest)
         if bundle.record["code"]["source_sha256"] != source_sha256(installation_root()):

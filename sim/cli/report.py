@@ -26,10 +26,12 @@ def report(
 ) -> int:
     """Write the HTML page of a bundle: one file that needs no network, readable on a phone and on paper."""
     from sim.cli import pages
+    from sim.cli.given import expect_bundle
     from sim.cli.subject import manifest_of
     from sim.evidence import read_bundle
     from sim.report.report import Report
 
+    expect_bundle(bundle)
     read = read_bundle(bundle)
     try:
         loaded = manifest_of(read, original=manifest)

@@ -32,13 +32,16 @@ def verify(
 ) -> int:
     """Check evidence: digests, the manifest's bytes, the verdict, and with --rerun the run itself.
 
-    Exit code 0 if it holds, 4 if it does not. An edited record that was digested again is caught by --rerun only.
+    Exit code 0 if it holds, 4 if it does not, 2 if there is no evidence at that path. An edited record that was
+    digested again is caught by --rerun only.
     """
     from sim.cli import progress
     from sim.cli.checkout import this_tool
+    from sim.cli.given import expect_evidence
     from sim.cli.subject import rerunner
     from sim.evidence import verify as check
 
+    expect_evidence(evidence)
     with progress.shown(quiet=quiet or not rerun) as tell:
         again = rerunner(assume=assume, progress=tell) if rerun else None
         found = check(evidence, this_tool(), manifest=manifest, rerun=again)

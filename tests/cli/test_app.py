@@ -56,7 +56,7 @@ def test_without_the_lab_the_command_prints_how_to_install_it(repository):
     )
     assert done.returncode == 2
     assert done.stderr == f"tollgate: typer is not installed; the command needs the lab: {INSTALL}\n"
-    assert INSTALL == 'pip install "tollgate-lab[lab]"'  # the name tollgate on the index is somebody else's
+    assert INSTALL == 'pip install ".[lab]" in a checkout'  # true before anything is published, unlike a name
 
 
 def test_a_lab_installed_in_part_is_told_the_same(repository, manifest):

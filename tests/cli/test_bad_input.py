@@ -1,4 +1,7 @@
-"""Every bad input ends as one line that names the place, and an exit code: 2, or 4 for evidence. Never a traceback."""
+"""Every bad input ends as one line that names the place, and an exit code, never as a traceback.
+
+The code is 2, or 4 for evidence that is there and does not hold.
+"""
 
 from __future__ import annotations
 
@@ -213,18 +216,37 @@ def test_evidence_with_one_byte_changed_is_no_evidence(cli, bundle, name):
 
 
 @pytest.mark.parametrize("command", ["verify", "report", "explain"])
-def test_a_folder_that_is_no_bundle_is_no_evidence(cli, tmp_path, command):
+def test_a_folder_that_is_no_bundle_is_bad_input(cli, tmp_path, command):
     (tmp_path / "empty").mkdir()
     told = cli(command, "empty", *(["--request", "0"] if command == "explain" else []))
-    assert told.code == 4
-    assert "record.json" in told.out + told.err
-    assert "Traceback" not in told.err
+    assert told.code == 2
+    assert told.line == "empty: got a folder without record.json; allowed: the folder of a bundle"
 
 
-def test_evidence_that_is_not_there_is_refused(cli):
-    assert cli("verify", "nope").line.startswith("nope: no such file or folder")
-    assert cli("report", "nope").line.startswith("nope: ")
-    assert cli("verify", "nope").code == cli("report", "nope").code == 4
+@pytest.mark.parametrize("command", ["verify", "report", "explain"])
+def test_a_path_that_leads_nowhere_is_bad_input(cli, command):
+    told = cli(command, "nope", *(["--request", "0"] if command == "explain" else []))
+    assert told.code == 2
+    assert told.line.startswith("nope: got no such file")
+
+
+@pytest.mark.parametrize("command", ["verify", "report"])
+def test_a_file_of_another_kind_is_bad_input(cli, manifest, command):
+    told = cli(command, manifest)
+    assert told.code == 2
+    assert told.line.startswith(f"{manifest}: got a file")
+
+
+def test_a_record_alone_is_no_bundle_to_report_on(cli, bundle):
+    assert cli("report", bundle / "record.json").code == 2
+
+
+@pytest.mark.parametrize("mark", [b"capacity-result/v1", b'"observations"'])
+def test_a_record_that_lost_a_mark_of_its_kind_is_evidence_that_does_not_hold(cli, bundle, tmp_path, mark):
+    record = (bundle / "record.json").read_bytes()
+    assert mark in record
+    (tmp_path / "record.json").write_bytes(record.replace(mark, mark[::-1]))
+    assert cli("verify", "record.json").code == 4
 
 
 def test_the_bundle_of_another_run_in_its_place_is_not_written_over(cli, manifest, bundle):

@@ -1,0 +1,56 @@
+"""What a command was pointed at: evidence of some kind, or something else by mistake.
+
+A path that leads nowhere, or to a file of another kind, is bad input (exit code 2). Whether evidence *holds* is for
+``sim.evidence`` to say (exit code 4); nothing here may call damaged evidence something else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from sim.evidence.bundle import RECORD_NAME
+from sim.evidence.record import RECORD_BYTES_MAX
+from sim.evidence.schema import SCHEMA
+from sim.evidence.seed_form import EXPORT_SCHEMA
+from sim.manifest.wording import Said
+from tollgate.core.errors import ConfigError
+
+_MARKS: Final = (SCHEMA.encode(), EXPORT_SCHEMA.encode(), b'"observations"')
+"""What a record or an export holds and a manifest does not: two marks in each, so that one damaged byte leaves one."""
+
+
+def expect_bundle(path: Path) -> None:
+    """Refuse what is no bundle at all.
+
+    Raises:
+        ConfigError: If there is nothing at the path, or no folder with a record.
+    """
+    _expect_something(path, "the folder of a bundle")
+    if not path.is_dir():
+        raise ConfigError("", Said("a file"), "the folder of a bundle", file=str(path))
+    if not (path / RECORD_NAME).exists():
+        got = Said(f"a folder without {RECORD_NAME}")
+        raise ConfigError("", got, "the folder of a bundle", file=str(path))
+
+
+def expect_evidence(path: Path) -> None:
+    """Refuse what is neither a bundle, nor a record, nor an export in the seed's form.
+
+    Raises:
+        ConfigError: If there is nothing at the path, or something of another kind.
+    """
+    allowed = "a record, a bundle or an export"
+    _expect_something(path, allowed)
+    if path.is_dir():
+        expect_bundle(path)
+        return
+    with path.open("rb") as stream:
+        data = stream.read(RECORD_BYTES_MAX)
+    if not any(mark in data for mark in _MARKS):
+        raise ConfigError("", Said("a file that is no record"), allowed, file=str(path))
+
+
+def _expect_something(path: Path, allowed: str) -> None:
+    if not path.exists():
+        raise ConfigError("", Said("no such file or folder"), allowed, file=str(path))
