@@ -1,7 +1,7 @@
 """How near the offered load comes to each limit, and which limit it would meet first.
 
-Owns the comparison of a record's observations with the figures of a profile. Pure: works from the two and the lengths
-of the phases. Must not know how a limit is enforced.
+Owns the comparison of a record's observations with the figures of a profile. Pure: works from the two, the lengths of
+the phases and the busiest stretches. Must not know how a limit is enforced.
 
 A limit on a flow (calls in service, requests a minute, tokens a second) is compared with what was offered to it: the
 figure is what the limit would have had to carry to refuse nobody. A bucket carries its rate plus, over a stretch of
@@ -17,8 +17,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Final
 
+from sim.report.peaks import Peaks
 from sim.report.result import Result
-from sim.report.text import rounded
+from sim.report.text import rounded, with_seconds
 from tollgate.core.units import NS_PER_MIN, NS_PER_S
 
 _PER_NS: Final = {"a minute": NS_PER_MIN, "tokens/s": NS_PER_S}
@@ -36,10 +37,10 @@ class Headroom:
         bound: What it allows, in ``unit``.
         unit: ``calls``, ``a minute``, ``tokens/s`` or ``waiting``.
         offered: Load offered to it over the measured time, in ``unit``; for a queue the longest length seen.
-        peak: The same over the busiest phase, where the record tells phases apart: the load scaled by that phase's
-            attempts a second over the run's.
-        peak_bound: What it carries over that phase, a bucket's burst included.
-        peak_phase: That phase.
+        peak: The same over the busiest stretch, where the run keeps series of it; else over the busiest phase, where
+            the record tells phases apart: the load scaled by that phase's attempts a second over the run's.
+        peak_bound: What it carries over that time, a bucket's burst included.
+        peak_over: What that time is: ``its busiest 10 s``, ``phase spike``.
         is_buffer: Whether it holds load back rather than carrying it.
     """
 
@@ -51,13 +52,8 @@ class Headroom:
     offered: Fraction
     peak: Fraction | None = None
     peak_bound: Fraction | None = None
-    peak_phase: str | None = None
+    peak_over: str | None = None
     is_buffer: bool = False
-
-    @property
-    def highest(self) -> Fraction:
-        """The larger of the offered load and its peak."""
-        return self.offered if self.peak is None else max(self.offered, self.peak)
 
     @property
     def use(self) -> Fraction:
@@ -86,7 +82,11 @@ class _Scope:
 
 
 def headroom(
-    result: Result, profile: Mapping[str, object], phases_ns: Mapping[str, int], tokens: Mapping[str, int] | None = None
+    result: Result,
+    profile: Mapping[str, object],
+    phases_ns: Mapping[str, int],
+    tokens: Mapping[str, int] | None = None,
+    peaks: Peaks | None = None,
 ) -> list[Headroom]:
     """Return every limit that the observations say something of, the fullest first, buffers after the rest.
 
@@ -96,11 +96,12 @@ def headroom(
         phases_ns: Measured length of each phase, nanoseconds, by name; at least one, or nothing but queues is compared.
         tokens: Tokens that attempts asked for, admitted or not, over the measured time by scope name (``workspace``,
             ``provider jev``, ...), where known.
+        peaks: The busiest stretches, where the run keeps series.
 
     Returns:
         At most one row a limit for the workspace, each provider, and the principal that is nearest to that limit.
     """
-    meter = _Meter(result, phases_ns, sum(phases_ns.values()), tokens or {})
+    meter = _Meter(result, phases_ns, sum(phases_ns.values()), tokens or {}, peaks)
     workspace, providers, principals = _scopes(profile)
     rows = [*meter.rows(workspace)]
     for provider in providers:
@@ -127,6 +128,7 @@ class _Meter:
     phases_ns: Mapping[str, int]
     window_ns: int
     tokens: Mapping[str, int]
+    peaks: Peaks | None
 
     def rows(self, scope: _Scope) -> Iterator[Headroom]:
         """Yield a row for each limit of a scope whose load is known."""
@@ -164,12 +166,26 @@ class _Meter:
         load: Fraction,
         burst: Fraction | None = None,
     ) -> Headroom:
-        phase, factor = self._busiest(scope)
-        if phase is None:
-            return Headroom(scope.name, limit, path, bound, unit, load)
+        stretch = self._stretch(scope, unit)
+        if stretch is not None and self.peaks is not None:
+            peak, length_ns, over = stretch, self.peaks.length_ns, f"its busiest {with_seconds(self.peaks.length_ns)}"
+        else:
+            phase, factor = self._busiest(scope)
+            if phase is None:
+                return Headroom(scope.name, limit, path, bound, unit, load)
+            peak, length_ns, over = load * factor, self.phases_ns[phase], f"phase {phase}"
         spread_ns = _PER_NS.get(unit, 0)  # the time over which the unit counts
-        carried = bound if burst is None else bound + burst * spread_ns / self.phases_ns[phase]
-        return Headroom(scope.name, limit, path, bound, unit, load, load * factor, carried, phase)
+        carried = bound if burst is None else bound + burst * spread_ns / length_ns
+        return Headroom(scope.name, limit, path, bound, unit, load, peak, carried, over)
+
+    def _stretch(self, scope: _Scope, unit: str) -> Fraction | None:
+        """Return the load over the scope's busiest stretch, in ``unit``; None without series of it."""
+        if self.peaks is None:
+            return None
+        if unit == "calls":
+            return self.peaks.calls(scope.label)
+        most = self.peaks.most("tokens" if unit == "tokens/s" else "attempts", scope.label)
+        return None if most is None else most * _PER_NS[unit]
 
     def _calls(self, scope: _Scope) -> Fraction | None:
         """Return the calls that would be in service if all were admitted.
@@ -239,3 +255,21 @@ def _limits(value: object) -> Mapping[str, object]:
 def with_unit(figure: Fraction, row: Headroom) -> str:
     """Return a figure of a row as text with the row's unit."""
     return f"{rounded(figure)} {row.unit}"
+
+
+def first_sentence(first: Headroom, *, was_refused: bool) -> str:
+    """Return which limit binds first, or that none was exceeded though requests were refused for want of room."""
+    if first.peak is None or first.use == first.offered / first.bound:
+        load, over, burst = first.offered, "on average", ""
+    else:
+        load, over = first.peak, f"over {first.peak_over}"
+        burst = "" if first.peak_bound == first.bound else f" ({rounded(first.peak_bound or 0)} with its burst)"
+    what = f"{first.limit} of {first.scope}, offered {with_unit(load, first)} {over}"
+    limit = f"limit {with_unit(first.bound, first)}{burst}"
+    if first.use > 1 or not was_refused:
+        return f"Binds first: {what}, {limit}."
+    span = f" over {first.peak_over.removeprefix('its busiest ')}" if first.peak_over else ""
+    return (
+        f"No limit compared here was exceeded on average{span}: refusals came from shorter bursts, "
+        f"or from a limit that is not compared. Nearest: {what}, {limit}."
+    )

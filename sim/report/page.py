@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sim.report import advice, breach, commands, figures, story, tables
-from sim.report.headroom import with_unit
 from sim.report.report import Report
 from sim.report.style import ReportFigure, svg
 
@@ -22,7 +21,7 @@ BYTES_MAX: Final = 2_000_000
 
 def render(report: Report) -> str:
     """Return the page of a bundle: HTML below ``BYTES_MAX`` bytes in UTF-8."""
-    result, first = report.result, report.binding
+    result = report.result
     missed = result.counted("FAIL")
     return _template().render(
         report=report,
@@ -35,9 +34,7 @@ def render(report: Report) -> str:
         figures={name: Markup(svg(fig, prefix=name)) for name, fig in _figures(report).items()},  # noqa: S704 - escaped
         gates=tables.gates(result),
         headroom=tables.headroom(report),
-        first=first,
-        first_load=first and with_unit(first.highest, first),
-        first_bound=first and with_unit(first.bound, first),
+        binds_first=report.binds_first,
         counts=tables.counts(result),
         refusals=tables.refusals(report),
         times=tables.times(result),

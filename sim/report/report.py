@@ -10,16 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from sim.evidence.schema import Record
 from sim.manifest.model import Manifest
 from sim.measure.series import SeriesView
 from sim.measure.slowest import SlowRequest
-from sim.report.headroom import Headroom, binding, headroom
+from sim.report.headroom import Headroom, binding, first_sentence, headroom
+from sim.report.peaks import Peaks
 from sim.report.result import Result
 from sim.report.series import measured_tokens
 from tollgate.core.canonical import JSON
+
+_FOR_WANT_OF_ROOM: Final = ("queue-full", "queue-timeout", "concurrency", "requests-per-minute", "tokens-per-second")
+"""Reasons of refusals that a higher limit would have spared."""
 
 
 class Bundle(Protocol):
@@ -114,13 +118,22 @@ class Report:
         """Every limit beside the load offered to it; empty without a profile."""
         if self.profile is None:
             return []
-        tokens = {} if self.series is None else measured_tokens(self.series, self.record["plan"]["warmup_ns"])
-        return headroom(self.result, self.profile, self.measured_phases_ns, tokens)
+        if self.series is None:
+            return headroom(self.result, self.profile, self.measured_phases_ns)
+        warmup_ns = self.record["plan"]["warmup_ns"]
+        tokens, peaks = measured_tokens(self.series, warmup_ns), Peaks(self.series, warmup_ns)
+        return headroom(self.result, self.profile, self.measured_phases_ns, tokens, peaks)
 
     @property
     def binding(self) -> Headroom | None:
         """The limit that growing load meets first."""
         return binding(self.headroom)
+
+    @property
+    def binds_first(self) -> str | None:
+        """Which limit binds first, as a sentence; None where no limit is compared."""
+        was_refused = any(self.result.exact(f"shed.{reason}") for reason in _FOR_WANT_OF_ROOM)
+        return None if self.binding is None else first_sentence(self.binding, was_refused=was_refused)
 
     @cached_property
     def phase_names(self) -> list[str]:

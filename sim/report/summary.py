@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sim.report import advice, breach, commands, story, tables
-from sim.report.headroom import with_unit
 from sim.report.report import Report
 
 _COLOURS: Final = {"PASS": "32", "FAIL": "31", "INCONCLUSIVE": "33", "INVALID": "35"}
@@ -67,12 +66,8 @@ def _gates(report: Report, *, colour: bool) -> Iterator[str]:
 
 
 def _headroom(report: Report, width: int) -> Iterator[str]:
-    first = report.binding
-    if first is not None:
-        load, bound = with_unit(first.highest, first), with_unit(first.bound, first)
-        yield from _wrapped(
-            f"Binds first: {first.limit} of {first.scope}, offered {load} at its highest, limit {bound}.", width
-        )
+    if report.binds_first is not None:
+        yield from _wrapped(report.binds_first, width)
 
 
 def _table(name: str, table: tables.Table) -> Iterator[str]:

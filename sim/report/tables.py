@@ -190,7 +190,7 @@ def _peak(row: Headroom) -> str:
     if row.peak is None or row.peak_bound is None:
         return DASH
     allowed = "" if row.peak_bound == row.bound else f" of {rounded(row.peak_bound)} with burst"
-    return f"{rounded(row.peak)}{allowed} ({row.peak_phase})"
+    return f"{rounded(row.peak)}{allowed} ({row.peak_over})"
 
 
 def _gate(gate: Gate) -> GateRow:

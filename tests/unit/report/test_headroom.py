@@ -48,7 +48,7 @@ def test_the_busiest_phase_scales_the_load_by_its_rate(rows_of):
         {"calm": 40 * S, "spike": 20 * S},
     )
     minute = rows["workspace", "requests_per_minute"]
-    assert (minute.offered, minute.peak, minute.peak_phase) == (600, 1200, "spike")
+    assert (minute.offered, minute.peak, minute.peak_over) == (600, 1200, "phase spike")
     # A bucket of a minute's worth: over 20 s it carries 1000 requests and a third of 1000, so 4000 a minute.
     assert (minute.peak_bound, minute.use) == (4000, Fraction(3, 5))
     calls = rows["workspace", "concurrency"]

@@ -85,7 +85,7 @@ def test_a_page_answers_what_an_operator_asks(failing_page):
         "quiet-admitted does not hold",
         "First breach (quiet-admitted): the first refusal of class quiet between 65 s and 65.5 s, in phase spike.",
         "On 1 seed; nothing is said of others.",
-        "max_principal_share of principal noisy binds first",
+        "Binds first: max_principal_share of principal noisy",
         "tollgate explain out/noisy-neighbour-ffffffffffff --request 1844",
         "every permit of the workspace was in use",
         "gateway log of one week",
