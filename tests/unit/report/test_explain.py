@@ -46,7 +46,10 @@ def test_the_check_that_refused_is_no_wait():
 
 def test_a_full_queue_is_named_and_not_the_limit_that_sent_the_request_there():
     share = ExplainCheck("workspace", "max_principal_share", "64 waiting", "64", ok=False)
-    steps = [ExplainStep(0, "arrived and asked for admission", (FULL, share)), ExplainStep(0, "was refused, queue-full")]
+    steps = [
+        ExplainStep(0, "arrived and asked for admission", (FULL, share)),
+        ExplainStep(0, "was refused, queue-full"),
+    ]
     assert render("request 5", steps).endswith(
         "No limit made it wait, but max_principal_share of the workspace refused it on the spot.\n"
     )
