@@ -37,6 +37,7 @@ def render(report: Report) -> str:
         binds_first=report.binds_first,
         counts=tables.counts(result),
         refusals=tables.refusals(report),
+        refused_principals=tables.refused_principals(result),
         times=tables.times(result),
         worst=tables.worst(report),
         steps=advice.next_steps(report),

@@ -38,7 +38,9 @@ def render(report: Report, *, width: int = 100, colour: bool = False, page: str 
     """
     columns = max(width, _WIDTH_MIN)
     parts = [_verdict(report, columns, colour=colour), _gates(report, colour=colour), _headroom(report, columns)]
-    parts += [_table("refused", tables.refusals(report)), _table("times", tables.times(report.result))]
+    parts += [_table("refused", tables.refusals(report))]
+    parts += [_table("refused by principal", tables.refused_principals(report.result))]
+    parts += [_table("times", tables.times(report.result))]
     parts += [_worst(report), _files(report, page), _next(report, columns)]
     blocks = ["\n".join(line.rstrip() for line in part) for part in parts]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -27,6 +27,9 @@ CLASSES_MAX: Final = 8
 ROWS_MAX: Final = 20
 """Rows a table has at most (contract on records): more are a data set, not a table."""
 
+PRINCIPALS_MAX: Final = 10
+"""Principals of whom refusals are shown, those with the most."""
+
 WORST_MAX: Final = 5
 """Worst requests shown."""
 
@@ -163,6 +166,20 @@ def refusals(report: Report) -> Table:
         if (whole := result.observed(metric, **{"class": cls})) is not None
     ]
     return _cut(Table(("reason", "class", *phases, "all phases"), tuple(rows), names=2))
+
+
+def refused_principals(result: Result) -> Table:
+    """Return who was refused, most refusals first; no rows where each class is one principal, as classes then tell."""
+    head = ("principal", "requests", "refused", "admission.ratio")
+    refused = {name: row.exact for name, row in result.by("shed", "principal").items()}
+    if len(result.names("principal")) <= len(result.names("class")):
+        return Table(head, (), names=1)
+    most = sorted((name for name, count in refused.items() if count), key=lambda name: -(refused[name] or 0))
+    rows = tuple(
+        (name, *(_text(result.observed(metric, principal=name)) for metric in ("arrivals", "shed", "admission.ratio")))
+        for name in most[:PRINCIPALS_MAX]
+    )
+    return Table(head, rows, names=1, left_out=len(most) - len(rows))
 
 
 def worst(report: Report) -> list[WorstRow]:

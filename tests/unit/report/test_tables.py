@@ -54,6 +54,28 @@ def test_refusals_are_split_by_reason_class_and_phase(failing):
     )
 
 
+def counted(metric, value, **labels):
+    unit = "ratio" if metric == "admission.ratio" else "count"
+    return {"metric": metric, "labels": labels, "value": value, "unit": unit, "n": 1, "half_width": None}
+
+
+def test_of_principals_that_share_a_class_those_refused_most_come_first(make_record):
+    rows = [counted("arrivals", 120, **{"class": "trace"})]
+    rows += [counted("arrivals", 10, principal=f"p{place}") for place in range(12)]
+    rows += [counted("shed", place, principal=f"p{place}") for place in range(12)]
+    rows += [counted("admission.ratio", "0.250000", principal="p11")]
+    table = tables.refused_principals(Result(make_record("PASS", observations=rows)))
+    assert table.rows[0] == ("p11", "10", "11", "0.25")
+    assert [row[0] for row in table.rows] == [f"p{place}" for place in range(11, 1, -1)]
+    assert table.left_out == 1  # p1; p0 was refused nothing
+
+
+def test_a_principal_that_is_a_class_of_its_own_needs_no_row(make_record):
+    rows = [counted("arrivals", 9, **{"class": "a"}), counted("arrivals", 9, principal="a")]
+    rows += [counted("shed", 3, principal="a")]
+    assert tables.refused_principals(Result(make_record("PASS", observations=rows))).rows == ()
+
+
 def test_figures_that_were_not_measured_are_dashes(failing):
     table = tables.times(failing.result)
     quiet = {row[0]: row[table.head.index("class quiet")] for row in table.rows}
