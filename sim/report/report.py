@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from sim.evidence.schema import Record
+from sim.manifest.chance import is_drawn
 from sim.manifest.model import Manifest
 from sim.measure.series import SeriesView
 from sim.measure.slowest import SlowRequest
@@ -55,6 +56,7 @@ class Report:
         phases: (name, start_ns, end_ns) of each phase; empty where they are not known.
         window_ns: Where the phases have to be cut for the same run; None for nowhere.
         discipline: The discipline that the manifest itself asks for; None where it is not known.
+        is_drawn: Whether another seed can give another run; taken for granted where it is not known.
     """
 
     record: Record
@@ -67,6 +69,7 @@ class Report:
     phases: Sequence[tuple[str, int, int]] = ()
     window_ns: int | None = None
     discipline: str | None = None
+    is_drawn: bool = True
 
     @classmethod
     def of(
@@ -106,6 +109,7 @@ class Report:
             else [(phase.name, phase.start_ns, phase.end_ns) for phase in manifest.phases],
             window_ns=bundle.record["plan"]["window_ns"] if manifest is None else manifest.window_ns,
             discipline=None if manifest is None else manifest.discipline,
+            is_drawn=manifest is None or is_drawn(manifest),
         )
 
     @cached_property

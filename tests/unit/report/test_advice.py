@@ -39,6 +39,12 @@ def test_another_seed_is_offered(passing):
     assert "tollgate run manifests/noisy-neighbour.yaml --seed 2602" in commands(passing)
 
 
+def test_no_other_seed_is_offered_where_nothing_is_drawn(make_record, make_report):
+    report = make_report(make_record("PASS"), is_drawn=False)
+    assert not any("--seed" in command for command in commands(report))
+    assert any("another seed gives the same" in step.text for step in next_steps(report))
+
+
 def test_what_a_run_was_given_stays_in_what_is_offered_next(make_record, make_report):
     overrides = {"profile.workspace.concurrency": "9", "streams.noisy.client.timeout_ms": "700", "seed": "2601"}
     record = make_record("FAIL", gate_changes=MISSED, overrides=overrides)

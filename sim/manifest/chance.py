@@ -1,0 +1,29 @@
+"""Whether anything in a run is left to chance.
+
+Owns that one question, asked of the model. Draws nothing itself.
+"""
+
+from __future__ import annotations
+
+from sim.manifest.model import Constant, Manifest, Stream, TraceReplay
+
+
+def is_drawn(manifest: Manifest) -> bool:
+    """Return whether the seed has a say in a run; if not, every seed gives the same run.
+
+    A replayed trace brings its arrivals and principals, and with a duration or a time a token its services as well.
+    """
+    return manifest.seed_family is not None or any(_is_drawn(manifest, stream) for stream in manifest.streams)
+
+
+def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
+    if not isinstance(stream.arrivals, TraceReplay) or len(stream.providers) > 1 or stream.client.cancel_probability:
+        return True
+    told = {key for key, value in stream.arrivals.options.items() if value}
+    providers = [manifest.providers[index] for index, _ in stream.providers]
+    are_services_drawn = not told & {"duration_column", "ms_per_token"} and any(
+        not isinstance(provider.service, Constant) for provider in providers
+    )
+    are_sizes_drawn = "tokens_columns" not in told and not isinstance(stream.tokens, Constant)
+    may_fail = any(provider.failure_probability for provider in providers)
+    return are_services_drawn or are_sizes_drawn or may_fail or stream.client.retry.jitter != "none"

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sim.manifest.chance import is_drawn
+from sim.manifest.model import Client, Constant, Poisson, ProviderModel, Retry, Stream, TraceReplay, Uniform
+
+OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})
+BARE = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": None, "tokens_columns": ()})
+STREAM = Stream(0, "trace", "trace", (0,), OWN, Uniform(1, 9), ((0, Fraction(1)),), Client())
+PROVIDER = ProviderModel("primary", Uniform(40, 160))
+
+
+def asked(stream=STREAM, provider=PROVIDER, seed_family=None):
+    return is_drawn(SimpleNamespace(streams=(stream,), providers=(provider, provider), seed_family=seed_family))
+
+
+def test_a_trace_that_brings_sizes_and_services_leaves_nothing_to_chance():
+    assert not asked()
+    assert not asked(replace(STREAM, arrivals=BARE, tokens=Constant(5)), replace(PROVIDER, service=Constant(5)))
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        replace(STREAM, arrivals=Poisson(Fraction(1))),
+        replace(STREAM, arrivals=BARE),
+        replace(STREAM, providers=((0, Fraction(1, 2)), (1, Fraction(1, 2)))),
+        replace(STREAM, client=Client(cancel_probability=Fraction(1, 9), cancel_after_ns=1)),
+        replace(STREAM, client=Client(retry=Retry("exponential", 1, 2, "full", 2))),
+    ],
+)
+def test_whatever_a_stream_draws_makes_the_seed_count(stream):
+    assert asked(stream)
+
+
+def test_services_and_failures_of_the_provider_and_the_seeds_model_count():
+    assert asked(provider=replace(PROVIDER, failure_probability=Fraction(1, 100)))
+    assert asked(replace(STREAM, arrivals=BARE, tokens=Constant(5)))
+    assert asked(seed_family=object())
