@@ -31,7 +31,10 @@ def init(
         with file.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:
-        raise ConfigError("FILE", str(file), "a file that is not there yet: nothing is written over") from None
+        from sim.manifest.wording import Said
+
+        allowed = "a place where nothing is yet: nothing is written over"
+        raise ConfigError("FILE", Said("a file that is there"), allowed, file=str(file)) from None
     except OSError as error:
         raise files.unwritable("FILE", file, error) from None
     note(f"manifest: {file}; run it with: tollgate run {file}", quiet=quiet)
