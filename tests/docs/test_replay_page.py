@@ -53,8 +53,8 @@ def test_ids_are_numbered_as_they_appear_and_share_one_set_of_limits(
     folder: Path, limits: list[str], first: str, second: str
 ) -> None:
     (folder / "two.csv").write_text("ms,user\n0,zoe\n1000,ann\n2000,zoe\n", encoding="utf-8")
-    words = "trace to-manifest two.csv --time-column ms --time-unit ms --principal-column user -o two.yaml".split()
-    assert main([*words, *limits, "--tokens-columns", ""]) == 0
+    columns = ["--time-column", "ms", "--time-unit", "ms", "--principal-column", "user", "--tokens-columns", ""]
+    assert main(["trace", "to-manifest", "two.csv", *columns, *limits, "-o", "two.yaml"]) == 0
     main(["run", "two.yaml", "--arrivals", "arrivals.txt", "--quiet"])
     rows = (folder / "arrivals.txt").read_text(encoding="utf-8").splitlines()
     assert [row.split(",")[2] for row in rows] == [first, second, first]
