@@ -57,22 +57,18 @@ class Kernel:
             must be set, the priority is an :class:`Order`, the delay an integer of nanoseconds from now.
     """
 
-    __slots__ = ("_env", "schedule")
+    __slots__ = ("_env", "next_ns", "schedule")
 
     def __init__(self) -> None:
         """Start at 0 with nothing scheduled."""
         self._env = Environment(initial_time=0)
+        self.next_ns: Callable[[], float] = self._env.peek
         self.schedule = cast("Callable[[Any, int, int], None]", self._env.schedule)
 
     @property
     def now_ns(self) -> int:
         """The present instant, ns from the start of the run."""
         return self._env.now  # type: ignore[return-value]  # int in, int out: SimPy only ever adds to it
-
-    @property
-    def is_last_now(self) -> bool:
-        """Whether nothing else is to happen at the present instant."""
-        return self._env.peek() > self._env.now
 
     def at(self, at_ns: int, order: Order, event: Event, callbacks: Callbacks) -> None:
         """Schedule an event for an instant.

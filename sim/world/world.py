@@ -63,6 +63,7 @@ class World:
         self._trace = trace
         self._kernel = kernel
         self._schedule = kernel.schedule
+        self._next_ns = kernel.next_ns
         # The trace's lists keep their identity, so that their methods can be kept too.
         self._add_levels = trace.levels.extend
         self._add_attempts = trace.attempts.extend
@@ -186,7 +187,7 @@ class World:
 
     def _decide_after_all(self, now_ns: int) -> None:
         """Let the target decide when every release and cancellation of this instant has been reported."""
-        if self._kernel.is_last_now:
+        if self._next_ns() > now_ns:  # nothing else is to happen at this instant
             self._decide(now_ns)
         else:
             self._see_to_wakeup()

@@ -251,17 +251,20 @@ def try_take_each(buckets: Sequence[TokenBucket], ones: int, n: int, now_ns: int
     """
     if n < 0:
         raise CallerError(f"buckets cannot be asked for {n} units")
-    states = []
-    for index, bucket in enumerate(buckets):
+    states: list[int] = []
+    need = 1
+    for bucket in buckets:
+        if len(states) == ones:
+            need = n
         x = now_ns * bucket.gain
         full = bucket.full
         if full < x:  # noqa: PLR1730
             full = x
-        full += bucket.grain if index < ones else n * bucket.grain
+        full += need * bucket.grain
         if full - x > bucket.cap:
-            return index
+            return len(states)
         states.append(full)
-    for bucket, full in zip(buckets, states, strict=True):
+    for bucket, full in zip(buckets, states):  # noqa: B905 - made above, one for each; strict costs an eighth of it all
         bucket.full = full
     return -1
 

@@ -476,4 +476,6 @@ def _eligible_wait_ns(ticket: Ticket, provider: ProviderPool, now_ns: int) -> in
     Counted from the last instant at which it was seen held by something of its own, or its provider shut.
     """
     since_ns = ticket.eligible_since_ns
-    return 0 if since_ns < 0 else now_ns - max(since_ns, provider.open_since_ns)
+    if since_ns < 0:
+        return 0
+    return now_ns - max(since_ns, provider.open_since_ns)

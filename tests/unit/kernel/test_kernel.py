@@ -73,9 +73,9 @@ def test_the_past_is_refused():
         kernel.run(10)
 
 
-def test_last_now_looks_at_the_present_instant_only():
+def test_the_next_instant_is_that_of_the_next_event_the_end_of_the_run_included():
     kernel, seen = Kernel(), []
     for at_ns, order in ((3, Order.RELEASE), (3, Order.CANCEL), (4, Order.RELEASE)):
-        kernel.at(at_ns, order, Event(), (lambda _event: seen.append(kernel.is_last_now),))
+        kernel.at(at_ns, order, Event(), (lambda _event: seen.append(kernel.next_ns()),))
     kernel.run(9)
-    assert seen == [False, True, True]
+    assert seen == [3, 4, 9]
