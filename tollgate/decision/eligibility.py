@@ -89,6 +89,15 @@ class Eligibility:
         short = try_take_each(lane.buckets, len(lane.request_buckets), ticket.tokens, now_ns)
         return _NONE if short < 0 else lane.hold_of_bucket(short)
 
+    def own_hold(self, lane: RequestLane) -> Hold:
+        """Return what of its principal's own holds a lane until a call of its ends; ``Hold.NONE`` if nothing does."""
+        mine, _, _, share = lane.gauges
+        if mine.in_use >= mine.limit:
+            return _PRINCIPAL
+        if mine.in_use >= lane.principal.share:
+            return Hold.WORKSPACE_SHARE
+        return Hold.PROVIDER_SHARE if share.in_use >= share.limit else _NONE
+
     def kept_for(self, ticket: Ticket, now_ns: int) -> tuple[TokenBucket, Holder] | None:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
         if not self._claims.by_number or not self.protects_large:

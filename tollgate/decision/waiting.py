@@ -105,7 +105,9 @@ class WaitingRoom:
         if head is not None:
             head.eligible_since_ns = now_ns
             self._turns.served(lane, ticket.cost, head.cost)
-            self.make_ready(lane)
+            hold = self._eligibility.own_hold(lane)
+            if hold is Hold.NONE or not self.hold_back(head, lane, hold, now_ns):
+                self.make_ready(lane)
 
     def new_pass(self) -> None:
         """Begin to look for requests that may go."""
