@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -13,6 +13,9 @@ from sim.cli import options
 from sim.cli.console import STDOUT, emit, note
 from sim.cli.exits import of_verdict
 from tollgate.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sim.manifest.model import Manifest
 
 RETAINED: Final = Path("evidence")
 """Folder of the records that are kept: a manifest changed under their name and version is refused."""
@@ -62,6 +65,7 @@ def run(
     wants_json = as_json or form is not None
     _check_outputs(manifest, {"--arrivals": arrivals, "--outcomes": outcomes}, wants_json=wants_json)
     loaded = changed(load(manifest, assume=assume), sets=sets, seed=seed, window=window)
+    _check_inputs_kept(loaded, {"--arrivals": arrivals, "--outcomes": outcomes})
     chosen = forms.form_of(loaded, form) if wants_json else None
     drifted = check_drift(loaded, RETAINED, allow=allow_drift)
     files.folder("--out", out)
@@ -94,6 +98,19 @@ def run(
         emit(forms.document(bundle.record, chosen))
         note(f"bundle: {written.folder}", quiet=quiet)
     return of_verdict(bundle.record["verdict"]["overall"])
+
+
+def _check_inputs_kept(manifest: Manifest, texts: dict[str, Path | None]) -> None:
+    """Refuse an output that is a file the run reads, under whatever name: it would be emptied before it is read.
+
+    Raises:
+        ConfigError: Naming the option.
+    """
+    traces = [getattr(stream.arrivals, "path", None) for stream in manifest.streams]
+    read = [path for path in (manifest.path, manifest.assumptions_path, *traces) if path is not None and path.exists()]
+    for option, path in texts.items():
+        if path is not None and path.exists() and any(path.samefile(other) for other in read):
+            raise ConfigError(option, str(path), "a file of its own: this one is read by the run")
 
 
 def _check_outputs(manifest: Path, texts: dict[str, Path | None], *, wants_json: bool) -> None:

@@ -319,3 +319,16 @@ def test_init_never_writes_over_a_file(cli, manifest):
     assert str(manifest) in told.line
     assert manifest.read_bytes() == before
     assert cli("init", "nope/m.yaml").code == 2
+
+
+@pytest.mark.parametrize("option", ["--arrivals", "--outcomes"])
+@pytest.mark.parametrize("name", ["trace.csv", "alias.csv"])
+def test_an_output_that_the_run_reads_is_refused_and_stays_whole(cli, tmp_path, option, name):
+    trace = tmp_path / "trace.csv"
+    trace.write_text("timestamp,tokens\n0,1\n5,2\n")
+    (tmp_path / "alias.csv").hardlink_to(trace)
+    assert cli("trace", "to-manifest", "trace.csv", "-o", "replay.yaml", "--ms-per-token", "1").code == 0
+    told = cli("run", "replay.yaml", option, name)
+    assert told.code == 2
+    assert told.line.startswith(f"{option}: got '{name}'; allowed: a file of its own")
+    assert trace.read_text() == "timestamp,tokens\n0,1\n5,2\n"

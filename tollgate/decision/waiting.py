@@ -2,8 +2,9 @@
 
 A lane is *ready* while its head may be tried, and *rests* while a known event has to come first: the end of one of its
 principal's calls, or the instant of a refill. Providers that are full, paused or broken are passed over as a whole, so
-that a decision costs the logarithm of the lanes that wait and not their number. (Heads kept back for a larger request
-are the exception: they stay ready and are tried again with every decision.)
+that a decision costs the logarithm of the lanes that wait and not their number. (Lanes that a shared token bucket holds
+all wake at its refill, and one goes: there the cost is their number. Heads kept back for a larger request are the
+exception: they stay ready and are tried again with every decision.)
 
 This module owns who waits, until when, and in which order heads are tried. It must not admit, refuse or spend.
 """
