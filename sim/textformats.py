@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from sim.workload.blocks import ArrivalBlock
+from sim.workload.blocks import UNKNOWN, ArrivalBlock, Figures
 from tollgate.core.units import NS_PER_MS, ms_text
 
 ABSENT: Final = "-"
@@ -44,8 +44,12 @@ def arrival_line(
     service_ns: int,
     fails: int,
     cancel_after_ns: int,
+    figures: Figures | None = None,
 ) -> str:
     """Spell one arrival: ``ordinal,atMs,principal,provider,tokens,serviceMs,fails,cancelAtMs``.
+
+    A request that is not plain has eight columns more:
+    ``promptTokens,outputTokens,requestBytes,costMicros,items,attempts,batchSize,retainedWork``.
 
     Args:
         ordinal: Place in the list of arrivals, from 0.
@@ -58,9 +62,15 @@ def arrival_line(
             none.
         cancel_after_ns: Time from the arrival to the caller's cancellation, ns, or -1. The line carries the instant
             itself.
+        figures: What is special about it, if anything.
     """
     cancel = _ms(at_ns + cancel_after_ns) if cancel_after_ns >= 0 else ABSENT
-    return f"{ordinal},{_ms(at_ns)},{principal},{provider},{tokens},{_ms(service_ns)},{fails},{cancel}\n"
+    more = "" if figures is None else _figures(figures)
+    return f"{ordinal},{_ms(at_ns)},{principal},{provider},{tokens},{_ms(service_ns)},{fails},{cancel}{more}\n"
+
+
+def _figures(figures: Figures) -> str:
+    return "".join(f",{ABSENT if value == UNKNOWN else value}" for value in figures)
 
 
 def arrival_lines(
@@ -74,8 +84,11 @@ def arrival_lines(
         principals: Names by index.
         providers: Names by index.
     """
-    for place, (at_ns, _, who, whom, tokens, service_ns, fails, cancel_ns, _) in enumerate(block.rows(), ordinal):
-        yield arrival_line(place, at_ns, principals[who], providers[whom], tokens, service_ns, fails, cancel_ns)
+    for place, row in enumerate(block.rows(), ordinal):
+        at_ns, _, who, whom, tokens, service_ns, fails, cancel_ns, _, figures = row
+        yield arrival_line(
+            place, at_ns, principals[who], providers[whom], tokens, service_ns, fails, cancel_ns, figures
+        )
 
 
 def outcome_line(

@@ -104,6 +104,8 @@ class RequestCol(IntEnum):
     ATTEMPTS = 9
     ADMISSIONS = 10
     SIGNAL = 11  # ns the cancellation fired, or NONE
+    TOKENS = 12  # as estimated
+    ACTUAL_TOKENS = 13  # as used: prompt and output
 
 
 class LevelCol(IntEnum):

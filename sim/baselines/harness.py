@@ -113,7 +113,7 @@ class _Harness:
         ends = [phase.end_ns for phase in self._manifest.phases]
         ordinal = phase = 0
         for block in seed_family_blocks(self._model):
-            for at_ns, _, principal, provider, tokens, service_ns, fails, cancel_ns, _ in block.rows():
+            for at_ns, _, principal, provider, tokens, service_ns, fails, cancel_ns, _, _ in block.rows():
                 while at_ns >= ends[phase] and phase < len(ends) - 1:
                     phase += 1
                 cancel_after = None if cancel_ns < 0 else cancel_ns // NS_PER_MS

@@ -63,6 +63,8 @@ class Observer:
                 caller.attempts,
                 caller.admissions,
                 NONE if caller.signalled_at is None else caller.signalled_at * NS_PER_MS,
+                caller.tokens,
+                caller.tokens,
             )
         )
         self._trace.flush_if_full()

@@ -8,6 +8,7 @@ state. It must not decide what happens next.
 from __future__ import annotations
 
 from sim.kernel import Callbacks, Event
+from sim.workload.blocks import Figures
 from tollgate.decision import Estimate, Permit, Request, Ticket
 
 
@@ -25,6 +26,7 @@ class Call(Request):
         service_ns: How long a call takes, ns.
         fails: Bit k set: attempt k + 1 fails.
         jitter: Word from which the jitter of its retries is derived.
+        figures: What it uses beside its estimate; None for a plain request.
         patience_ns: From when on its caller will not wait longer, ns; None for never.
         attempts: Attempts asked for.
         admissions: Attempts admitted.
@@ -44,6 +46,7 @@ class Call(Request):
         "decided_ns",
         "ends_ns",
         "fails",
+        "figures",
         "intended_ns",
         "is_settled",
         "jitter",
@@ -81,6 +84,7 @@ class Call(Request):
         service_ns: int,
         fails: int,
         jitter: int,
+        figures: Figures | None,
     ) -> None:
         """Make a request that has just arrived and not yet asked."""
         self.budget_id = budget_id
@@ -96,6 +100,7 @@ class Call(Request):
         self.service_ns = service_ns
         self.fails = fails
         self.jitter = jitter
+        self.figures = figures
         self.patience_ns: int | None = None
         self.attempts = 0
         self.admissions = 0

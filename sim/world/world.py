@@ -14,7 +14,7 @@ from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Client, Manifest
 from sim.targets.controller import WORKSPACE, Target
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
-from sim.workload.blocks import ArrivalBlock
+from sim.workload.blocks import UNKNOWN, ArrivalBlock, ArrivalRow, Figures
 from sim.world.backoff import backoff_ns
 from sim.world.call import Call, GiveUp
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, Transition
@@ -33,6 +33,7 @@ _ACTIVE, _QUEUE = int(LevelKind.ACTIVE), int(LevelKind.QUEUE)
 _COMPLETED, _FAILED, _SHED, _LEFT, _ABORTED = (int(outcome) for outcome in AttemptOutcome)
 _DONE, _LOST, _REFUSED, _GONE, _OPEN = (int(outcome) for outcome in RequestOutcome)
 _NO_HOLD: Final = Hold.NONE
+_STATED: Final = ("tokens", *Figures._fields[2:])
 
 
 class World:
@@ -78,11 +79,11 @@ class World:
         self._phase_ends = [phase.end_ns for phase in manifest.phases]
         self._last_phase = len(self._phase_ends) - 1
         self._phase = 0
-        self._estimates: dict[int, Estimate] = {}
+        self._estimates: dict[int | tuple[int, ...], Estimate] = {}
         self._unsettled: dict[int, Call] = {}
         self._wake_ns: int | None = None
         self._rows = chain.from_iterable(block.rows() for block in blocks)
-        self._row: tuple[int, ...] | None = None
+        self._row: ArrivalRow | None = None
         self._arrival = Event()
         self._on_arrival = (self._arrive,)
         self._on_end_of_service = (self._end_service,)
@@ -121,7 +122,7 @@ class World:
         row = self._row
         if row is None:
             return
-        at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter = row
+        at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter, figures = row
         while at_ns >= self._phase_ends[self._phase] and self._phase < self._last_phase:
             self._phase += 1  # (a seed's arrival is rounded to a ms, and can so fall on the very end of the last phase)
         ordinal = self.arrived
@@ -130,12 +131,15 @@ class World:
             self._principals[principal],
             WORKSPACE,
             self._providers[provider],
-            self._estimates.get(tokens) or self._estimate(tokens),
+            (self._estimates.get(tokens) or self._estimate(tokens))
+            if figures is None
+            else self._estimate_of(tokens, figures),
             (ordinal, stream, principal, provider, self._phase),
             at_ns,
             service_ns,
             fails,
             jitter,
+            figures,
         )
         self.arrived = ordinal + 1
         self.last_arrival_ns = at_ns
@@ -153,10 +157,23 @@ class World:
 
     def _estimate(self, tokens: int) -> Estimate:
         """Return what a request of so many tokens is expected to use: one item, one attempt, nothing to pay."""
+        return self._kept(
+            tokens, Estimate(tokens=tokens, cost_micros=0, items=1, attempts=1, batch_size=1, retained_work=1)
+        )
+
+    def _estimate_of(self, tokens: int, figures: Figures) -> Estimate:
+        """Return what a request that is not plain is expected to use."""
+        key = (tokens, *figures[2:])
+        known = self._estimates.get(key)
+        if known is not None:
+            return known
+        stated = zip(_STATED, key, strict=True)
+        return self._kept(key, Estimate(**{name: value for name, value in stated if value != UNKNOWN}))
+
+    def _kept(self, key: int | tuple[int, ...], estimate: Estimate) -> Estimate:
         if len(self._estimates) >= ESTIMATES_KEPT:
             self._estimates.clear()
-        estimate = Estimate(tokens=tokens, cost_micros=0, items=1, attempts=1, batch_size=1, retained_work=1)
-        self._estimates[tokens] = estimate
+        self._estimates[key] = estimate
         return estimate
 
     # Attempts
@@ -373,7 +390,20 @@ class World:
 
     def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:
         self._add_requests(call.who)
-        self._add_requests((call.intended_ns, now_ns, outcome, reason, call.attempts, call.admissions, call.signal_ns))
+        tokens = call.estimate.draw
+        self._add_requests(
+            (
+                call.intended_ns,
+                now_ns,
+                outcome,
+                reason,
+                call.attempts,
+                call.admissions,
+                call.signal_ns,
+                tokens,
+                tokens if call.figures is None else call.figures.actual_tokens,
+            )
+        )
 
     def _note(self, transitions: Iterable[Transition], call: Call) -> None:
         """Write the breaker transitions that a call has caused."""

@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 
 from sim.textformats import LineDigest, arrival_line, outcome_line
+from sim.workload.blocks import UNKNOWN, Figures
 
 MS = 10**6
 
@@ -23,6 +24,12 @@ def test_a_cancellation_is_an_instant():
 
 def test_a_cancellation_at_once_is_not_an_absent_one():
     assert arrival_line(5, 100 * MS, "a", "p", 1, MS, 0, 0).endswith(",0,100\n")
+
+
+def test_what_is_special_about_a_request_follows_its_line_and_what_is_unknown_is_absent():
+    figures = Figures(300, 40, 2048, UNKNOWN, 3, 1, 2, 5)
+    plain = arrival_line(7, 100 * MS, "a", "p", 400, MS, 0, -1)
+    assert arrival_line(7, 100 * MS, "a", "p", 400, MS, 0, -1, figures) == f"{plain[:-1]},300,40,2048,-,3,1,2,5\n"
 
 
 # Lines 1, 1209 and 1227 of the reference's outcomes of v2.

@@ -268,7 +268,7 @@ def test_in_flight_at_the_end_is_told():
     of = shape()
     written = write(of, ASKS)
     written.arrivals += 1
-    written.requests.append([5, 0, 1, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, NONE, 1, 0, NONE])
+    written.requests.append([5, 0, 1, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, NONE, 1, 0, NONE, 1, 1])
     measure = measured(of, written)
     assert measure.value("in_flight.end", {}) == 1
     assert measure.value("in_flight.end", {"class": "y"}) == 1

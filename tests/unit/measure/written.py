@@ -63,12 +63,16 @@ class Try:
 
 @dataclass(frozen=True)
 class Ask:
-    """One request; indices into the shape's lists, times in ns. It settles as and when its last attempt ends."""
+    """One request; indices into the shape's lists, times in ns. It settles as and when its last attempt ends.
+
+    It uses as many tokens as it is estimated at, unless ``actual`` says otherwise.
+    """
 
     tries: tuple[Try, ...]
     principal: int = 0
     provider: int = 0
     signal: int = NONE
+    actual: int | None = None
 
     @property
     def intended(self) -> int:
@@ -193,6 +197,8 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
                 len(ask.tries),
                 ask.admissions,
                 ask.signal,
+                ask.tries[0].tokens,
+                ask.tries[0].tokens if ask.actual is None else ask.actual,
             ]
         )
     written.levels.sort(key=lambda row: row[0])

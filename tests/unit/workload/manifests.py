@@ -57,11 +57,7 @@ def changed(*replacements):
 
 def rows_of(manifest, **options):
     """Return every arrival as a tuple, in order."""
-    return [
-        row
-        for block in arrival_blocks(manifest, **options)
-        for row in zip(*(getattr(block, column) for column in block.__slots__), strict=True)
-    ]
+    return [row for block in arrival_blocks(manifest, **options) for row in block.rows()]
 
 
 def digest_of(rows):

@@ -18,7 +18,7 @@ from tests.unit.workload.manifests import TWO_STREAMS, changed, digest_of, manif
 from tollgate.core.errors import ConfigError
 
 S = 10**9
-AT, STREAM, PRINCIPAL, PROVIDER, TOKENS, SERVICE, FAILS, CANCEL, JITTER = range(9)
+AT, STREAM, PRINCIPAL, PROVIDER, TOKENS, SERVICE, FAILS, CANCEL, JITTER, FIGURES = range(10)
 
 
 # --- a naive generator: one request at a time, plain integers and fractions, no code of ours
@@ -120,7 +120,7 @@ def naive_rows(manifest):
             if client.cancel_after_ns is not None and next(part["cancel"]) < client.cancel_probability * 2**64:
                 cancel = client.cancel_after_ns
             jitter = next(part["jitter"]) if client.retry.jitter == "full" else 0
-            found.append((at, stream.index, number, principal, provider, tokens, service, fails, cancel, jitter))
+            found.append((at, stream.index, number, principal, provider, tokens, service, fails, cancel, jitter, None))
     return [(row[0], row[1], *row[3:]) for row in sorted(found)]
 
 
@@ -225,7 +225,7 @@ def test_another_stream_shifts_nothing(two, rows):
 def test_one_draw_never_shifts_another(rows, change, column):
     found = rows_of(changed(change))
     follows = {PROVIDER: {PROVIDER, SERVICE, FAILS}}.get(column, {column})
-    kept = [index for index in range(9) if index not in follows]
+    kept = [index for index in range(10) if index not in follows]
     assert [[row[index] for index in kept] for row in found] == [[row[index] for index in kept] for row in rows]
     assert [row[column] for row in found] != [row[column] for row in rows]
 
@@ -252,9 +252,11 @@ def test_blocks_are_of_bounded_size_and_hold_plain_integers(two):
     blocks = list(arrival_blocks(many))
     assert len(blocks) > 2
     assert max(map(len, blocks)) <= 3 * BLOCK_ROWS
-    for column in blocks[0].__slots__:
+    columns = [column for column in blocks[0].__slots__ if column != "figures"]
+    for column in columns:
         assert {type(value) for value in getattr(blocks[0], column)} == {int}
         assert len(getattr(blocks[0], column)) == len(blocks[0])
+    assert blocks[0].figures is None  # every request is plain
 
 
 def test_a_seed_manifest_takes_the_seeds_own_generator(repository):
