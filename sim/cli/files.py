@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,25 @@ def folder(option: str, path: Path) -> None:
         raise ConfigError(option, str(path), f"a folder that can be written to; this is {reason}") from None
     if not os.access(path, os.W_OK | os.X_OK):
         raise ConfigError(option, str(path), "a folder that can be written to; permission denied")
+
+
+def check_apart(outputs: Mapping[str, Path | None], taken: Mapping[Path, str] | None = None) -> None:
+    """Refuse outputs that would run into each other or into something else.
+
+    Args:
+        outputs: Each option's file, or None.
+        taken: What other resolved paths are for.
+
+    Raises:
+        ConfigError: Naming the option.
+    """
+    holders = dict(taken or {})
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        holder = holders.setdefault(path.resolve(), option)
+        if holder != option:
+            raise ConfigError(option, str(path), f"a file of its own: this one is for {holder}")
 
 
 class _Stdout:

@@ -44,6 +44,18 @@ Original = Annotated[
     ),
 ]
 
+JUnit = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="Write the gates as JUnit XML, a case each, for a pipeline; - for stdout."
+    ),
+]
+
+Markdown = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Write the summary as Markdown, for a job's page; - for stdout."),
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way: no progress, no remarks.")]

@@ -1,4 +1,4 @@
-"""The two ways in which a person reads a bundle: the summary on a terminal and the HTML page."""
+"""The ways in which a bundle is read: the summary on a terminal, the HTML page, and what a pipeline shows of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Final, TextIO
 
 from sim.cli import files
 from sim.cli.console import wants_colour, width
+from sim.report import junit as report_junit
+from sim.report import markdown as report_markdown
 from sim.report import summary as report_summary
 from sim.report.report import Report
+from sim.textformats import TextOut
 
 NAME: Final = "report.html"
 """Name of the page inside its bundle."""
@@ -41,3 +44,17 @@ def write(option: str, path: Path, report: Report) -> None:
     from sim.report.page import render  # noqa: PLC0415 - draws with matplotlib, which takes a second to import
 
     files.write(option, path, render(report))
+
+
+def tell_pipeline(report: Report, *, junit: TextOut | None, markdown: TextOut | None) -> None:
+    """Write what a continuous integration system reads.
+
+    Args:
+        report: The bundle.
+        junit: Where the JUnit XML goes, if anywhere.
+        markdown: Where the Markdown summary goes, if anywhere.
+    """
+    if junit is not None:
+        junit.write(report_junit.render(report))
+    if markdown is not None:
+        markdown.write(report_markdown.render(report))

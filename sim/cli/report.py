@@ -1,4 +1,4 @@
-"""``tollgate report``: a bundle as one HTML page."""
+"""``tollgate report``: a bundle as one HTML page, or as what a pipeline reads."""
 # ruff: noqa: PLC0415 - a command imports what it needs when it is called, so that help is quick
 
 from __future__ import annotations
@@ -19,13 +19,24 @@ def report(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE.html", help="The page; - for stdout. By default inside the bundle."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE.html",
+            help="The page; - for stdout. By default inside the bundle, or none where --junit or --markdown is given.",
+        ),
     ] = None,
+    junit: options.JUnit = None,
+    markdown: options.Markdown = None,
     manifest: options.Original = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write the HTML page of a bundle: one file that needs no network, readable on a phone and on paper."""
-    from sim.cli import pages
+    """Write the HTML page of a bundle: one file that needs no network, readable on a phone and on paper.
+
+    With --junit or --markdown it writes those, and the page only if --out names it. The exit code says whether that was
+    possible, not what the verdict is.
+    """
+    from sim.cli import files, pages
     from sim.cli.given import expect_bundle
     from sim.cli.subject import manifest_of
     from sim.evidence import read_bundle
@@ -38,11 +49,15 @@ def report(
     except ConfigError as error:
         note(f"no headroom on the page, for the manifest cannot be read: {error}", quiet=quiet)
         loaded = None
-    page = out or bundle / pages.NAME
+    page = out or (bundle / pages.NAME if junit is None and markdown is None else None)
+    files.check_apart({"--out": page, "--junit": junit, "--markdown": markdown})
     at = manifest or read.places["manifest"]
     assumptions = read.places.get("assumptions")
     told = Report.of(read, loaded, path=bundle, manifest_path=at, assume_path=assumptions)
-    pages.write("--out", page, told)
-    if page != STDOUT:
-        note(f"page: {page}", quiet=quiet)
+    with files.text("--junit", junit) as junit_out, files.text("--markdown", markdown) as markdown_out:
+        pages.tell_pipeline(told, junit=junit_out, markdown=markdown_out)
+    if page is not None:
+        pages.write("--out", page, told)
+        if page != STDOUT:
+            note(f"page: {page}", quiet=quiet)
     return Exit.PASS

@@ -42,6 +42,8 @@ def run(
     outcomes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every request's outcome, a line each; - for stdout.")
     ] = None,
+    junit: options.JUnit = None,
+    markdown: options.Markdown = None,
     allow_drift: Annotated[
         bool,
         typer.Option("--allow-drift", help=f"Run a manifest that differs from the one retained in {RETAINED}/."),
@@ -63,36 +65,42 @@ def run(
     from sim.report.report import Report
 
     wants_json = as_json or form is not None
-    _check_outputs(manifest, {"--arrivals": arrivals, "--outcomes": outcomes}, wants_json=wants_json)
+    outputs = {"--arrivals": arrivals, "--outcomes": outcomes, "--junit": junit, "--markdown": markdown}
+    _check_outputs(manifest, outputs, wants_json=wants_json)
     loaded = changed(load(manifest, assume=assume), sets=sets, seed=seed, window=window)
-    _check_inputs_kept(loaded, {"--arrivals": arrivals, "--outcomes": outcomes})
+    _check_inputs_kept(loaded, outputs)
     chosen = forms.form_of(loaded, form) if wants_json else None
     drifted = check_drift(loaded, RETAINED, allow=allow_drift)
     files.folder("--out", out)
     with (
-        files.text("--arrivals", arrivals) as arrivals_out,
-        files.text("--outcomes", outcomes) as outcomes_out,
-        progress.shown(quiet=quiet) as tell,
+        files.text("--junit", junit) as junit_out,
+        files.text("--markdown", markdown) as markdown_out,
     ):
-        if loaded.lacks and arrivals_out is not None:
-            list_arrivals(loaded, arrivals_out)  # it cannot be run, and its arrivals can be told all the same
-        try:
-            done = run_once(
-                loaded, discipline=discipline, arrivals_out=arrivals_out, outcomes_out=outcomes_out, progress=tell
-            )
-        except ConfigError as error:
-            raise error.within(file=str(manifest)) from None
-    bundle = pack(done, this_tool(), drifted=drifted)
-    written = write_bundle(bundle, out)
-    if not written.is_new:
-        note(f"{written.folder}: the same run was there already; it was left as it is", quiet=quiet)
+        with (
+            files.text("--arrivals", arrivals) as arrivals_out,
+            files.text("--outcomes", outcomes) as outcomes_out,
+            progress.shown(quiet=quiet) as tell,
+        ):
+            if loaded.lacks and arrivals_out is not None:
+                list_arrivals(loaded, arrivals_out)  # it cannot be run, and its arrivals can be told all the same
+            try:
+                done = run_once(
+                    loaded, discipline=discipline, arrivals_out=arrivals_out, outcomes_out=outcomes_out, progress=tell
+                )
+            except ConfigError as error:
+                raise error.within(file=str(manifest)) from None
+        bundle = pack(done, this_tool(), drifted=drifted)
+        written = write_bundle(bundle, out)
+        if not written.is_new:
+            note(f"{written.folder}: the same run was there already; it was left as it is", quiet=quiet)
+        report = Report.of(bundle, loaded, path=written.folder, manifest_path=manifest, assume_path=assume)
+        pages.tell_pipeline(report, junit=junit_out, markdown=markdown_out)
 
-    report = Report.of(bundle, loaded, path=written.folder, manifest_path=manifest, assume_path=assume)
     page_path = written.folder / pages.NAME if page else None
     if page_path is not None:
         pages.write("--page", page_path, report)
     if chosen is None:
-        stream = sys.stderr if STDOUT in {arrivals, outcomes} else sys.stdout
+        stream = sys.stderr if STDOUT in outputs.values() else sys.stdout
         emit(pages.summary(report, stream, page=page_path), stream)
     else:
         emit(forms.document(bundle.record, chosen))
@@ -119,10 +127,7 @@ def _check_outputs(manifest: Path, texts: dict[str, Path | None], *, wants_json:
     Raises:
         ConfigError: Naming the option.
     """
+    from sim.cli import files
+
     taken = {manifest.resolve(): "the manifest"} | ({STDOUT.resolve(): "the JSON document"} if wants_json else {})
-    for option, path in texts.items():
-        if path is None:
-            continue
-        holder = taken.setdefault(path.resolve(), option)
-        if holder != option:
-            raise ConfigError(option, str(path), f"a file of its own: this one is for {holder}")
+    files.check_apart(texts, taken)
