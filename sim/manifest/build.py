@@ -20,8 +20,6 @@ from sim.manifest.model import (
     BurstyPoisson,
     Client,
     Constant,
-    Distribution,
-    Exponential,
     InputFile,
     Manifest,
     Mixture,
@@ -29,12 +27,12 @@ from sim.manifest.model import (
     Poisson,
     PrincipalInfo,
     Provenance,
-    ProviderModel,
     Retry,
     Stream,
     TraceReplay,
     Uniform,
 )
+from sim.manifest.provider_build import provider_models
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
@@ -80,7 +78,9 @@ def build_capacity(source: Source) -> Manifest:
         warmup_ns=block.warmup_seconds,
         drain_ns=block.drain_seconds,
         streams=streams,
-        providers=tuple(map(_provider, block.providers)),
+        providers=provider_models(
+            block.providers, phases[-1].end_ns, phases[-1].end_ns + block.drain_seconds, source.window_ns
+        ),
         principals=people.infos,
         gates=gate_specs(block.gates, labels),
         replications_n=block.replications.n,
@@ -248,21 +248,6 @@ def _part(block: int | traffic.ConstantTokens | traffic.UniformTokens) -> Consta
     if isinstance(block, int):
         return Constant(block)
     return Constant(block.value) if isinstance(block, traffic.ConstantTokens) else Uniform(block.min, block.max)
-
-
-def _service(
-    block: int | traffic.ConstantService | traffic.UniformService | traffic.ExponentialService,
-) -> Distribution:
-    if isinstance(block, int):
-        return Constant(block)
-    if isinstance(block, traffic.ConstantService):
-        return Constant(block.value)
-    return Uniform(block.min, block.max) if isinstance(block, traffic.UniformService) else Exponential(block.mean)
-
-
-def _provider(block: capacity.ProviderBlock) -> ProviderModel:
-    failures = block.failures.probability if block.failures else Fraction(0)
-    return ProviderModel(block.id, _service(block.service_ms), failures)
 
 
 def _client(block: traffic.ClientBlock) -> Client:

@@ -14,17 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 
 from sim.manifest.blocks import Block
 from sim.manifest.limits import ProfileBlock
+from sim.manifest.providers import ProviderBlock
 from sim.manifest.scalars import (
     Multiplier,
     Name,
     Number,
     OpenProbability,
     PositiveSeconds,
-    Probability,
     Seconds,
     complaint,
 )
-from sim.manifest.traffic import Service, StreamBlock
+from sim.manifest.traffic import StreamBlock
 from sim.manifest.wording import shown_value
 from tollgate.core.units import MAX_SAFE_INTEGER
 
@@ -39,26 +39,6 @@ def _none_yet(value: list[object]) -> list[object]:
 
 NoneYet = Annotated[list[object], AfterValidator(_none_yet), WithJsonSchema({"type": "array", "maxItems": 0})]
 """A list whose entries a later version will define."""
-
-
-class IndependentFailures(Block):
-    """Calls that fail independently of each other."""
-
-    kind: Literal["independent"]
-    probability: Probability = Field(description="Chance that a call fails, exact.")
-
-
-class ProviderBlock(Block):
-    """A simulated provider."""
-
-    later: ClassVar[tuple[str, ...]] = ("rate_limit", "recovery", "load_factor")
-
-    id: Name = Field(description="Its name under profile.providers; unique.")
-    service_ms: Service = Field(description="Length of a call, ms: a number, constant, uniform or exponential.")
-    failures: Annotated[IndependentFailures, Field(discriminator="kind")] | None = Field(
-        default=None, description="How calls fail; without it none does."
-    )
-    outages: NoneYet = Field(default=[], description="Not available yet: an empty list.")
 
 
 class TargetBlock(Block):

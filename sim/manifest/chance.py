@@ -5,7 +5,7 @@ Owns that one question, asked of the model. Draws nothing itself.
 
 from __future__ import annotations
 
-from sim.manifest.model import Constant, Manifest, Stream, TraceReplay
+from sim.manifest.model import Constant, Manifest, Stream, TokenService, TraceReplay
 
 
 def is_drawn(manifest: Manifest) -> bool:
@@ -22,8 +22,8 @@ def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
     told = {key for key, value in stream.arrivals.options.items() if value}
     providers = [manifest.providers[index] for index, _ in stream.providers]
     are_services_drawn = not told & {"duration_column", "ms_per_token"} and any(
-        not isinstance(provider.service, Constant) for provider in providers
+        not isinstance(provider.service, (Constant, TokenService)) for provider in providers
     )
     are_sizes_drawn = "tokens_columns" not in told and not isinstance(stream.tokens, Constant)
-    may_fail = any(provider.failure_probability for provider in providers)
+    may_fail = any(provider.failure_probability or provider.has_chances for provider in providers)
     return are_services_drawn or are_sizes_drawn or may_fail or stream.client.retry.jitter != "none"

@@ -20,7 +20,6 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "arrivals.kind": ("nhpp", "mmpp", "renewal", "batch", "closed"),
     "tokens.kind": ("exponential", "lognormal", "gamma", "pareto", "empirical"),
     "service_ms.kind": ("lognormal", "gamma", "pareto", "empirical", "mixture"),
-    "failures.kind": ("bursty",),
     "retry.kind": ("decorrelated",),
     "jitter": ("equal", "decorrelated"),
     "target.kind": ("evaluator", "request-path", "fleet", "tenancy"),

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from tollgate.core.errors import ConfigError
 from tollgate.core.ids import LANE_NAME_MAX, lane_name
 from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_MS, NS_PER_S, decimal_text, fraction
+from tollgate.decision.controller import MAX_PAUSE_NS
 
 HORIZON_MAX_NS: Final = 366 * 24 * 3600 * NS_PER_S
 """Longest stretch of time: a year is 3.2e16 ns, so sums of a few hundred such stretches stay inside signed 64-bit
@@ -24,6 +25,9 @@ columns."""
 
 RATE_MAX: Final = 10**9
 """Largest rate, multiplier or weight: one arrival a nanosecond is the finest the clock can tell apart."""
+
+FACTOR_MAX: Final = 10**6
+"""Largest factor on a service time: with it, a call of a minute still ends within two years."""
 
 _NUMBER_SCHEMA: Final = {"type": ["number", "string"], "pattern": r"^[+-]?[0-9]{1,60}(\.[0-9]{1,60})?$"}
 
@@ -47,14 +51,14 @@ def _exact(allowed: str, accepts: Callable[[Fraction], bool]) -> PlainValidator:
     return PlainValidator(read)
 
 
-def _whole_ns(unit_ns: int, allowed: str, least_ns: int) -> PlainValidator:
+def _whole_ns(unit_ns: int, allowed: str, least_ns: int, most_ns: int = HORIZON_MAX_NS) -> PlainValidator:
     def read(value: object) -> int:
         if isinstance(value, (int, str, Decimal)):
             try:
                 length = fraction(value) * unit_ns
             except ConfigError:
                 raise complaint(allowed) from None
-            if length.denominator == 1 and least_ns <= length <= HORIZON_MAX_NS:
+            if length.denominator == 1 and least_ns <= length <= most_ns:
                 return length.numerator
         raise complaint(allowed)
 
@@ -72,6 +76,11 @@ PositiveNumber = Annotated[
     Fraction,
     _exact("a decimal number above 0, at most 10^9", lambda number: 0 < number <= RATE_MAX),
     WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": RATE_MAX}),
+]
+Factor = Annotated[
+    Fraction,
+    _exact("a decimal number of at least 1, at most 10^6", lambda number: 1 <= number <= FACTOR_MAX),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 1, "maximum": FACTOR_MAX}),
 ]
 Multiplier = Annotated[
     Fraction,
@@ -103,6 +112,12 @@ PositiveMilliseconds = Annotated[
     _whole_ns(NS_PER_MS, "a number of ms above 0, at most a year, in whole ns", 1),
     WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_MS}),
 ]
+Pause = Annotated[
+    int,
+    _whole_ns(NS_PER_MS, "a number of ms from 0 to 21600000, six hours, in whole ns", 0, MAX_PAUSE_NS),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": MAX_PAUSE_NS // NS_PER_MS}),
+]
+"""A wait that a provider announces; the controller honours no longer one."""
 Seconds = Annotated[
     int,
     _whole_ns(NS_PER_S, "a number of seconds from 0 to a year, in whole ns", 0),

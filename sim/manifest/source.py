@@ -62,11 +62,13 @@ def windowed(phases: tuple[Phase, ...], window_ns: int | None, warmup_ns: int) -
     end_ns = phases[-1].end_ns
     if window_ns is not None:
         if not 0 < window_ns <= end_ns:
-            allowed = f"seconds above 0, at most {_seconds(end_ns)}, the length of the phases"
-            raise ConfigError("window", Said(_seconds(window_ns)), allowed)
+            allowed = f"seconds above 0, at most {seconds_text(end_ns)}, the length of the phases"
+            raise ConfigError("window", Said(seconds_text(window_ns)), allowed)
         end_ns = window_ns
     if warmup_ns >= end_ns:
-        raise ConfigError("warmup_seconds", Said(_seconds(warmup_ns)), f"less than the {_seconds(end_ns)} s of the run")
+        raise ConfigError(
+            "warmup_seconds", Said(seconds_text(warmup_ns)), f"less than the {seconds_text(end_ns)} s of the run"
+        )
     return tuple(
         Phase(phase.name, phase.start_ns, min(phase.end_ns, end_ns), phase.rate_multiplier)
         for phase in phases
@@ -74,7 +76,8 @@ def windowed(phases: tuple[Phase, ...], window_ns: int | None, warmup_ns: int) -
     )
 
 
-def _seconds(ns: int) -> str:
+def seconds_text(ns: int) -> str:
+    """Return a length of time in seconds, as messages show it."""
     return ms_text(ns // (NS_PER_S // 10**6)) if ns % 10**3 == 0 else f"{ns} ns"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim.manifest.model import Manifest, Phase
+from sim.manifest.model import Manifest, Outage, Phase
 from sim.metrics import SELECTORS, Selector
 from tollgate.core.errors import CallerError, nearest
 from tollgate.decision.profile import AdmissionProfile
@@ -30,6 +30,7 @@ class RunShape:
         phases: Back to back from 0.
         warmup_ns: Arrivals before this instant are not measured.
         profile: The limits under test.
+        faults: The providers' outages, by their start.
     """
 
     principals: tuple[str, ...]
@@ -39,6 +40,7 @@ class RunShape:
     phases: tuple[Phase, ...]
     warmup_ns: int
     profile: AdmissionProfile
+    faults: tuple[Outage, ...] = ()
 
     @classmethod
     def of(cls, manifest: Manifest) -> RunShape:
@@ -53,6 +55,7 @@ class RunShape:
             phases=manifest.phases,
             warmup_ns=manifest.warmup_ns,
             profile=manifest.profile,
+            faults=manifest.faults,
         )
 
     @property

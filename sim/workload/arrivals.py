@@ -8,11 +8,14 @@ module must not know limits or clients' decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import floor
 
 import numpy as np
 
 from sim import seeds
-from sim.manifest.model import BurstyPoisson, Constant, Manifest, Poisson, Stream, TraceReplay
+from sim.manifest.model import BurstyPoisson, Constant, Manifest, Poisson, Stream, TokenService, TraceReplay
+from sim.manifest.scalars import HORIZON_MAX_NS
+from sim.manifest.wording import Said
 from sim.seeds import Words
 from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock
 from sim.workload.distributions import Integers, below, choose, draw, happens, unit_exponentials, words_per_draw
@@ -118,6 +121,7 @@ class _Draws:
         self._stream = stream
         self._providers = [manifest.providers[index] for index, _ in stream.providers]
         self._may_fail = any(provider.failure_probability for provider in self._providers)
+        self._has_word = stream.client.retry.jitter == "full" or any(one.has_chances for one in self._providers)
         self._known = np.array(stream.principals, dtype=np.int64)
         self._principal = self.words("principal")
         self._provider = self.words("provider")
@@ -158,10 +162,10 @@ class _Draws:
         rows[2] = self._principals(count) if principal is None else principal
         rows[3] = np.array([index for index, _ in stream.providers], dtype=np.int64)[choice]
         rows[4] = tokens
-        rows[5] = self._services(choice) if service_ns is None else service_ns
+        rows[5] = self._services(choice, tokens) if service_ns is None else service_ns
         rows[6] = self._fails(choice) if self._may_fail else 0
         rows[7] = self._cancels(count)
-        rows[8] = self._jitter(count).view(np.int64) if stream.client.retry.jitter == "full" else 0
+        rows[8] = self._jitter(count).view(np.int64) if self._has_word else 0
         return rows
 
     def _principals(self, count: int) -> Integers:
@@ -173,16 +177,30 @@ class _Draws:
         weights = [weight for _, weight in self._stream.providers]
         return choose(self._provider(count), weights) if len(weights) > 1 else np.zeros(count, dtype=np.int64)
 
-    def _services(self, choice: Integers) -> Integers:
-        """Return service times: a word an arrival, whichever provider it goes to."""
-        constant = all(isinstance(provider.service, Constant) for provider in self._providers)
-        words = self._service(0 if constant else len(choice))
+    def _services(self, choice: Integers, prompt_tokens: Integers) -> Integers:
+        """Return the work of each arrival, ns: drawn with a word each, whichever provider serves it, or by size."""
+        kinds = [provider.service for provider in self._providers]
+        words = self._service(0 if all(isinstance(kind, (Constant, TokenService)) for kind in kinds) else len(choice))
         found = np.empty(len(choice), dtype=np.int64)
-        for index, provider in enumerate(self._providers):
+        for index, kind in enumerate(kinds):
             mine = np.flatnonzero(choice == index)
-            own = words[mine] if words_per_draw(provider.service) else words[:0]
-            found[mine] = draw(provider.service, own, len(mine))
+            if isinstance(kind, TokenService):
+                found[mine] = self._by_size(index, kind, prompt_tokens[mine])
+            else:
+                found[mine] = draw(kind, words[mine] if words_per_draw(kind) else words[:0], len(mine))
         return found
+
+    def _by_size(self, index: int, kind: TokenService, prompt_tokens: Integers) -> list[int]:
+        """Return the work of requests whose provider takes so long a token; they answer with no token yet."""
+        work_ns = [max(1, floor(kind.base_ns + kind.per_prompt_token_ns * prompt)) for prompt in prompt_tokens.tolist()]
+        if max(work_ns, default=0) > HORIZON_MAX_NS:
+            provider, _ = self._stream.providers[index]
+            raise ConfigError(
+                f"providers[{provider}].service",
+                Said(f"{max(work_ns)} ns for one call"),
+                "times a token that stay below a year",
+            )
+        return work_ns
 
     def _fails(self, choice: Integers) -> Integers:
         """Return which attempts fail. Attempt 1 takes the arrival's word, later ones words derived from it.

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest import capacity, limits, seed_shape, traffic
+from sim.manifest import capacity, limits, providers, seed_shape, traffic
 from sim.manifest.blocks import Block
 from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
 from sim.manifest.problems import LATER
@@ -37,11 +37,19 @@ BLOCKS = {
     "`retry`: kind `fixed`": traffic.FixedRetry,
     "`retry`: kind `exponential`": traffic.ExponentialRetry,
     "`cancellation`": traffic.Cancellation,
-    "`providers[]`": capacity.ProviderBlock,
+    "`providers[]`": providers.ProviderBlock,
     "`service_ms`: kind `constant`": traffic.ConstantService,
     "`service_ms`: kind `uniform`": traffic.UniformService,
     "`service_ms`: kind `exponential`": traffic.ExponentialService,
-    "`failures`: kind `independent`": capacity.IndependentFailures,
+    "`service`: kind `tokens`": providers.TokenServiceBlock,
+    "`slowdown`": providers.SlowdownBlock,
+    "`rate_limit`": providers.RateLimitBlock,
+    "`failures`: kind `independent`": providers.IndependentFailures,
+    "`failures`: kind `bursty`": providers.BurstyFailures,
+    "`outages[]`: kind `error`": providers.ErrorOutage,
+    "`outages[]`: kind `stall`": providers.StallOutage,
+    "`outages[]`: kind `slow`": providers.SlowOutage,
+    "`outages[]`: kind `throttle`": providers.ThrottleOutage,
     "`replications`": capacity.ReplicationsBlock,
     "`gates[]`": capacity.GateBlock,
     "`provenance[]`": capacity.ProvenanceBlock,
@@ -160,12 +168,12 @@ def test_blocks_are_all_there(repository):
     names = {block.__name__ for block in BLOCKS.values()}
     shapes = {
         name: value
-        for module in (capacity, limits, traffic)
+        for module in (capacity, limits, providers, traffic)
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
     scopes = {"WorkspaceLimits", "ProviderLimits", "PrincipalLimits"}
-    assert set(shapes) - names - scopes == {"NoRetry"}
+    assert set(shapes) - names - scopes == {"NoRetry", "_OutageBlock"}
 
 
 def test_what_is_not_available_yet_is_named(page):

@@ -134,12 +134,10 @@ LATER = {
     "tokens kind empirical": ("kind: mixture", "kind: empirical"),
     "service_ms kind gamma": ("kind: uniform", "kind: gamma"),
     "service_ms kind pareto": ("kind: uniform", "kind: pareto"),
-    "failures kind bursty": ("kind: independent", "kind: bursty"),
     "retry kind decorrelated": ("kind: exponential", "kind: decorrelated"),
     "jitter equal": ("jitter: full", "jitter: equal"),
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
-    "rate_limit": ("{id: primary,", "{id: primary, rate_limit: {requests_per_minute: 60},"),
     "retry_budget": ("client: {", "client: {retry_budget: 0.1, "),
     "items": ("{tokens: 200}", "{tokens: 200, items: 1}"),
 }
@@ -155,16 +153,9 @@ def test_a_kind_to_come_names_the_available_ones():
     assert message.endswith("available: bursty-poisson, poisson, trace")
 
 
-@pytest.mark.parametrize("key", ["faults", "outages"])
-def test_outages_and_faults_may_be_empty_and_nothing_else(key):
-    empty, full = f"{key}: []", f"{key}: [{{at_seconds: 3}}]"
-    if key == "faults":
-        read(SMALL + empty + "\n")
-        message = refusal(SMALL + full + "\n")
-    else:
-        read(changed(("{id: primary,", f"{{id: primary, {empty},")))
-        message = refusal(changed(("{id: primary,", f"{{id: primary, {full},")))
-    assert "not available in this version" in message
+def test_faults_may_be_empty_and_nothing_else():
+    read(SMALL + "faults: []\n")
+    assert "not available in this version" in refusal(SMALL + "faults: [{at_seconds: 3}]\n")
 
 
 def test_the_first_problem_of_the_file_is_named_and_the_others_counted():

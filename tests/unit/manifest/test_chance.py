@@ -8,7 +8,19 @@ from types import SimpleNamespace
 import pytest
 
 from sim.manifest.chance import is_drawn
-from sim.manifest.model import Client, Constant, Poisson, ProviderModel, Retry, Stream, TraceReplay, Uniform
+from sim.manifest.model import (
+    Bursts,
+    Client,
+    Constant,
+    Outage,
+    Poisson,
+    ProviderModel,
+    Retry,
+    Stream,
+    TokenService,
+    TraceReplay,
+    Uniform,
+)
 
 OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})
 BARE = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": None, "tokens_columns": ()})
@@ -43,3 +55,13 @@ def test_services_and_failures_of_the_provider_and_the_seeds_model_count():
     assert asked(provider=replace(PROVIDER, failure_probability=Fraction(1, 100)))
     assert asked(replace(STREAM, arrivals=BARE, tokens=Constant(5)))
     assert asked(seed_family=object())
+
+
+def test_times_of_a_provider_count_where_they_are_drawn():
+    plain = replace(PROVIDER, service=TokenService(5, Fraction(1), Fraction(2)))
+    stream = replace(STREAM, arrivals=BARE, tokens=Constant(5))
+    assert not asked(stream, plain)
+    assert asked(stream, replace(plain, bursts=Bursts(9, 1, Fraction(0), Fraction(1))))
+    assert not asked(stream, replace(plain, outages=(Outage("x", 0, "error", 1, 2, 2),)))
+    assert asked(stream, replace(plain, outages=(Outage("x", 0, "error", 1, 2, 3),)))
+    assert asked(stream, replace(plain, outages=(Outage("x", 0, "throttle", 1, 2, 2, probability=Fraction(1, 2)),)))
