@@ -69,8 +69,9 @@ class Envelope:
         ends = np.append(starts[1:], len(members))
         who = members[starts]
         # Everything is counted from the member's last draw before this block, so that numbers stay small.
+        wide = int(units.max()) * len(units) >= _INT64_SAFE  # tokens of one request may be 2^53 - 1
         spread = (
-            int(self._grain[who].max()) * int(np.add.reduceat(units, starts).max())
+            int(self._grain[who].max()) * int(np.add.reduceat(units.astype(object) if wide else units, starts).max())
             + int(self._capacity[who].max())
             + int(self._gain[who].max()) * int((at[ends - 1] - self._last_ns[who]).max())
         )

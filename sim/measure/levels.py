@@ -3,8 +3,8 @@
 Owns maxima, minima and exact time integrals of every level. It must not know what the levels are limited by; metrics
 and checks read the same figures from here.
 
-An integral is a sum of ``-delta * at`` plus ``level * end``. Its terms may wrap around 64 bits on the way without harm,
-because the arithmetic is modular; only the result has to fit, and the widest of them, over all scopes, is checked.
+An integral is a sum of ``-delta * at`` plus ``level * end``. Each term fits 64 bits, their sum need not (a queue of
+10^5 over a week exceeds them), so integrals are :class:`~sim.measure.wide.WideSums`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sim.measure.shape import RunShape
 from sim.measure.tally import Ints
+from sim.measure.wide import WideSums, halves
 from sim.metrics import SELECTORS, Selector
 from sim.trace import Consumer, LevelCol, LevelKind, Rows, RunEnd
-from tollgate.core.errors import InvariantViolation
 
 Scope = tuple[Selector, ...]
 """What a level is counted by: nothing (the workspace), or selectors in the order of ``SELECTORS``, phase excepted."""
@@ -31,7 +31,6 @@ DRAIN: Final = 2
 """Spans of a run: before ``warmup_ns``, from there to the horizon, and after it."""
 
 _DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ((), ("class",), ("principal",), ("provider",))
-_INT64_MAX: Final = (1 << 63) - 1
 _RADIX_SORTED_MAX: Final = 1 << 16  # numpy sorts 16-bit keys by radix, about 8 times as fast as 64-bit ones
 
 
@@ -61,19 +60,10 @@ class LevelTracker(Consumer):
             start = stop
 
     def close(self, end: RunEnd) -> None:
-        """Carry every level on to the end of the run.
-
-        Raises:
-            InvariantViolation: If an integral could exceed 64 bits (a thousand waiting requests for 290 years).
-        """
+        """Carry every level on to the end of the run."""
         self._enter_spans(end.at_ns)
-        total = self._levels[()]
-        for kind in LevelKind:
-            highest = int(total.peak[kind].max())
-            if highest * end.at_ns > _INT64_MAX:
-                raise InvariantViolation(f"levels: {highest} over {end.at_ns} ns may have no exact 64-bit integral")
         for levels in self._levels.values():
-            levels.integral[:, self._span] += levels.current * end.at_ns
+            levels.integral.add_product(self._span, levels.current, end.at_ns)
 
     def peak(self, scope: Scope, kind: LevelKind, index: int, *, since: int = WARMUP) -> int:
         """Return the highest level of one scope from the start of a span to the end of the run."""
@@ -94,8 +84,8 @@ class LevelTracker(Consumer):
 
     def integral(self, scope: Scope, kind: LevelKind, index: int, *spans: int) -> int:
         """Return the level's integral over the given spans (all of them by default), in nanoseconds."""
-        row = self._levels[scope].integral[self._row(scope, kind, index)]
-        return sum(int(row[span]) for span in spans or (WARMUP, MEASURED, DRAIN))
+        integral, row = self._levels[scope].integral, self._row(scope, kind, index)
+        return sum(integral.at(row, span) for span in spans or (WARMUP, MEASURED, DRAIN))
 
     def _row(self, scope: Scope, kind: LevelKind, index: int) -> int:
         return kind * self._levels[scope].size + index
@@ -115,12 +105,13 @@ class LevelTracker(Consumer):
     def _within_span(self, rows: Rows) -> None:
         at = rows[:, LevelCol.AT]
         delta = rows[:, LevelCol.DELTA]
+        area = halves(delta * at)
         for scope, levels in self._levels.items():
             key = rows[:, LevelCol.KIND].copy()
             for selector in scope:
                 key *= len(self._shape.names(selector))
                 key += self._column(selector, rows)
-            levels.add(key, at, delta, self._span)
+            levels.add(key, delta, area, self._span)
 
     def _column(self, selector: Selector, rows: Rows) -> Ints:
         if selector == "provider":
@@ -141,10 +132,10 @@ class _ScopeLevels:
         self.current: Ints = np.zeros(rows, np.int64)
         self.trough: Ints = np.zeros(rows, np.int64)
         self.peak: NDArray[np.int64] = np.zeros((rows, DRAIN + 1), np.int64)
-        self.integral: NDArray[np.int64] = np.zeros((rows, DRAIN + 1), np.int64)
+        self.integral = WideSums.zeros(rows, DRAIN + 1)
 
-    def add(self, key: Ints, at: Ints, delta: Ints, span: int) -> None:
-        """Take events of one span, in order of time, each with the row it belongs to."""
+    def add(self, key: Ints, delta: Ints, area: tuple[Ints, Ints], span: int) -> None:
+        """Take events of one span, in order of time, each with the row it belongs to and the halves of delta * at."""
         order = np.argsort(key.astype(self._key_type), kind="stable")
         key, delta = key[order], delta[order]
         starts = np.flatnonzero(np.diff(key, prepend=-1))
@@ -155,13 +146,15 @@ class _ScopeLevels:
         offset = self.current[rows] - (running[starts] - delta[starts])
         self.peak[rows, span] = np.maximum(self.peak[rows, span], np.maximum.reduceat(running, starts) + offset)
         self.trough[rows] = np.minimum(self.trough[rows], np.minimum.reduceat(running, starts) + offset)
-        self.integral[rows, span] -= np.add.reduceat(delta * at[order], starts)
+        self.integral.expect(len(key))
+        self.integral.high[rows, span] -= np.add.reduceat(area[0][order], starts)
+        self.integral.low[rows, span] -= np.add.reduceat(area[1][order], starts)
         self.current[rows] = running[last] + offset
 
     def cross(self, span: int, edge_ns: int) -> None:
         """End ``span`` at ``edge_ns`` and begin the next with the levels as they are."""
-        self.integral[:, span] += self.current * edge_ns
-        self.integral[:, span + 1] -= self.current * edge_ns
+        self.integral.add_product(span, self.current, edge_ns)
+        self.integral.add_product(span + 1, -self.current, edge_ns)
         self.peak[:, span + 1] = self.current
 
 

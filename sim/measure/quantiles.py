@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.measure.tally import Ints, Tally
+from sim.measure.wide import WideSums
 from tollgate.core.errors import CallerError, EvidenceError
 
 Mask = NDArray[np.bool_]
@@ -221,7 +222,7 @@ class SampleStore:
         self._kept = 0
         self._cells = cells
         self._binned: Tally | None = None
-        self._totals = np.zeros(cells, np.int64)
+        self._totals = WideSums.zeros(cells)
         self._maxima = np.zeros(cells, np.int64)
         self._minima = np.full(cells, np.iinfo(np.int64).max)
 
@@ -257,7 +258,7 @@ class SampleStore:
         return LogLinearHistogram(
             bins,
             sum(bins.values()),
-            sum(self._totals[mask].tolist()),
+            self._totals.total(mask),
             int(self._minima[mask].min()),
             int(self._maxima[mask].max()),
         )
@@ -272,6 +273,6 @@ class SampleStore:
 
     def _fold(self, binned: Tally, cells: Ints, values: Ints) -> None:
         binned.add(cells, bin_of(values))
-        np.add.at(self._totals, cells, values)
+        self._totals.add_at(cells, values)
         np.maximum.at(self._maxima, cells, values)
         np.minimum.at(self._minima, cells, values)

@@ -1,7 +1,8 @@
 """Filling the bins of a run's time series, block by block.
 
-Owns the binning behind :class:`~sim.measure.series.SeriesView`. It must not know figures or files. Memory follows the
-length of the run in bins, not the number of arrivals.
+Owns the binning behind :class:`~sim.measure.series.SeriesView`. It must not know figures or files. Memory is that of
+``BINS_MAX`` bins whatever happens: a run that outlasts its bins has them joined in pairs, so their length is the first
+one's times a power of two, decided by the last instant alone and not by the blocks that rows come in.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sim.measure.quantiles import LogLinearHistogram
 from sim.measure.series import BINS_MAX, Band, SeriesView, series_name
 from sim.measure.shape import RunShape
 from sim.measure.tally import Ints, Tally
+from sim.measure.wide import WideSums, halves
 from sim.trace import (
     NONE,
     REASONS,
@@ -33,7 +35,12 @@ from sim.trace import (
     TransitionRow,
 )
 
-_BINS_PACKED_MAX: Final = 1 << 31
+Named = tuple[str, list[int]]
+"""A series by its name."""
+
+_SLOTS: Final = BINS_MAX + 2
+"""Bins that are kept: one more for what happens the instant the last one ends, and an even number to be joined."""
+
 _NO_REASON: Final = 0
 _COUNTERS: Final = ("arrivals", "attempts", "admitted", "completed", "failed", "cancelled", "shed")
 _ARRIVALS, _ATTEMPTS, _ADMITTED, _COMPLETED, _FAILED, _CANCELLED, _SHED = range(len(_COUNTERS))
@@ -62,21 +69,21 @@ class SeriesRecorder(Consumer):
     """A consumer that fills the bins. Series are by principal if there are at most 20 of them, else by class only."""
 
     def __init__(self, shape: RunShape) -> None:
-        """Start with bins that fit the horizon; they are joined in the end if the run turns out longer."""
+        """Start with bins that fit the horizon."""
         self._shape = shape
         self._bin_ns = bin_length(shape.horizon_ns)
         self._by_principal = len(shape.principals) <= PRINCIPALS_LISTED_MAX
         self._class_of: Ints = np.asarray(shape.class_of, np.int64)
         self._groups = len(shape.principals if self._by_principal else shape.classes)
         providers = len(shape.providers)
-        self._counts = Tally(_BINS_PACKED_MAX, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
+        self._counts = Tally(_SLOTS, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
         # Per kind, group and provider: the net change of the level in each bin, and what that change adds to the
         # integral of its own bin. Both add up, so no level has to be followed.
-        shape_of_levels = (len(LevelKind), self._groups, providers, BINS_MAX)
+        shape_of_levels = (len(LevelKind), self._groups, providers, _SLOTS)
         self._change: NDArray[np.int64] = np.zeros(shape_of_levels, np.int64)
-        self._area: NDArray[np.int64] = np.zeros(shape_of_levels, np.int64)
+        self._area = WideSums.zeros(*shape_of_levels)
         # Tokens asked for, by the instant of asking: what is offered to the token buckets, admitted or not.
-        self._tokens: NDArray[np.int64] = np.zeros(shape_of_levels[1:], np.int64)
+        self._tokens = WideSums.zeros(*shape_of_levels[1:])
         self._end = RunEnd(0, 0, (), ())
 
     # ------------------------------------------------------------------------------------------------------- consumer
@@ -84,35 +91,36 @@ class SeriesRecorder(Consumer):
     def levels(self, rows: Rows) -> None:
         """Take level rows."""
         at, delta = rows[:, LevelCol.AT], rows[:, LevelCol.DELTA]
+        self._reach(int(at.max()))
         place = at // self._bin_ns
-        self._make_room(int(place[-1]) + 1)
         group = self._group(rows[:, LevelCol.PRINCIPAL])
         where = np.ravel_multi_index(
             (rows[:, LevelCol.KIND], group, rows[:, LevelCol.PROVIDER], place), self._change.shape
         )
         np.add.at(self._change.reshape(-1), where, delta)
-        np.add.at(self._area.reshape(-1), where, delta * ((place + 1) * self._bin_ns - at))
+        self._area.add_at(where, delta * ((place + 1) * self._bin_ns - at))
 
     def attempts(self, rows: Rows) -> None:
         """Take attempt rows."""
+        requested, decided = rows[:, AttemptCol.REQUESTED], rows[:, AttemptCol.DECIDED]
+        self._reach(int(max(requested.max(), decided.max())))
         group, provider = self._group(rows[:, AttemptCol.PRINCIPAL]), rows[:, AttemptCol.PROVIDER]
-        self._count(rows[:, AttemptCol.REQUESTED], _ATTEMPTS, _NO_REASON, group, provider)
-        place = rows[:, AttemptCol.REQUESTED] // self._bin_ns
-        self._make_room(int(place.max()) + 1)
-        np.add.at(self._tokens, (group, provider, place), rows[:, AttemptCol.TOKENS])
+        self._count(requested, _ATTEMPTS, _NO_REASON, group, provider)
+        where = np.ravel_multi_index((group, provider, requested // self._bin_ns), self._tokens.high.shape)
+        self._tokens.add_at(where, rows[:, AttemptCol.TOKENS])
         admitted = IS_ADMITTED[rows[:, AttemptCol.OUTCOME]]
-        self._count(rows[admitted, AttemptCol.DECIDED], _ADMITTED, _NO_REASON, group[admitted], provider[admitted])
+        self._count(decided[admitted], _ADMITTED, _NO_REASON, group[admitted], provider[admitted])
 
     def requests(self, rows: Rows) -> None:
         """Take request rows."""
+        intended, settled_at = rows[:, RequestCol.INTENDED], rows[:, RequestCol.SETTLED]
+        self._reach(int(max(intended.max(), settled_at.max())))
         group, provider = self._group(rows[:, RequestCol.PRINCIPAL]), rows[:, RequestCol.PROVIDER]
-        self._count(rows[:, RequestCol.INTENDED], _ARRIVALS, _NO_REASON, group, provider)
+        self._count(intended, _ARRIVALS, _NO_REASON, group, provider)
         counter = _OF_OUTCOME[rows[:, RequestCol.OUTCOME]]
         reason = np.where(counter == _SHED, rows[:, RequestCol.REASON] + 1, _NO_REASON)
         settled = counter != NONE
-        self._count(
-            rows[settled, RequestCol.SETTLED], counter[settled], reason[settled], group[settled], provider[settled]
-        )
+        self._count(settled_at[settled], counter[settled], reason[settled], group[settled], provider[settled])
 
     def close(self, end: RunEnd) -> None:
         """Take the end of the run."""
@@ -123,16 +131,15 @@ class SeriesRecorder(Consumer):
     def view(self, histograms: Mapping[str, LogLinearHistogram]) -> SeriesView:
         """Return the run's series with the given histograms; call it once the trace is closed."""
         end_ns = max(self._end.at_ns, 1)
-        fine = -(-end_ns // self._bin_ns)
-        joined = -(-fine // BINS_MAX)
-        bins = -(-fine // joined)
-        series = {**dict(self._counts_by_bin(bins, joined)), **dict(self._levels_by_bin(bins, joined, end_ns))}
-        return SeriesView(joined * self._bin_ns, end_ns, series, dict(histograms), tuple(self._bands()))
+        self._reach(end_ns)
+        bins = -(-end_ns // self._bin_ns)
+        series = {**dict(self._counts_by_bin(bins)), **dict(self._levels_by_bin(bins, end_ns))}
+        return SeriesView(self._bin_ns, end_ns, series, dict(histograms), tuple(self._bands()))
 
-    def _counts_by_bin(self, bins: int, joined: int) -> Iterator[tuple[str, list[int]]]:
+    def _counts_by_bin(self, bins: int) -> Iterator[Named]:
         (place, counter, reason, group, provider), counts = self._counts.table()
         # An event at the very end belongs to the last bin even where a new one would begin.
-        place = np.minimum(place // joined, bins - 1)
+        place = np.minimum(place, bins - 1)
         table = np.zeros((len(_COUNTERS), self._groups, len(self._shape.providers), bins), np.int64)
         np.add.at(table, (counter, group, provider, place), counts)
         for name, of_counter in zip(_COUNTERS, table, strict=True):
@@ -146,30 +153,29 @@ class SeriesRecorder(Consumer):
                 of_class = by_reason[code, self._of_class(index)].sum(axis=0)
                 yield from _named("shed", {"class": cls, "reason": word.value}, of_class)
 
-    def _levels_by_bin(self, bins: int, joined: int, end_ns: int) -> Iterator[tuple[str, list[int]]]:
-        self._make_room(bins * joined)
-        change, area = self._change[..., : bins * joined], self._area[..., : bins * joined]
+    def _levels_by_bin(self, bins: int, end_ns: int) -> Iterator[Named]:
+        change = self._change[..., :bins]
         before = np.cumsum(change, axis=-1) - change
-        starts = np.arange(bins * joined) * self._bin_ns
-        lengths = np.clip(end_ns - starts, 0, self._bin_ns)
         # Areas were counted to the end of the bin; where the run ends before it, the surplus is taken off again.
-        integral = np.where(lengths > 0, before * lengths + area - change * (self._bin_ns - lengths), 0)
-        whole = integral.reshape(*integral.shape[:-1], bins, joined).sum(axis=-1)
+        length = np.full(bins, self._bin_ns)
+        length[-1] = end_ns - (bins - 1) * self._bin_ns
+        parts = zip((self._area.high, self._area.low), halves(length), halves(self._bin_ns - length), strict=True)
+        whole = WideSums(*(before * kept + part[..., :bins] - change * cut for part, kept, cut in parts))
         for kind, name in _LEVELS.items():
-            yield from self._by_label(name, whole[kind])
-        tokens = self._tokens[..., : bins * joined]
-        yield from self._by_label("tokens", tokens.reshape(*tokens.shape[:-1], bins, joined).sum(axis=-1))
+            yield from self._by_label(name, whole.high[kind], whole.low[kind])
+        # As with counts, what was asked for at the very end belongs to the last bin.
+        yield from self._by_label("tokens", *(_folded(part, bins) for part in (self._tokens.high, self._tokens.low)))
 
-    def _by_label(self, name: str, table: NDArray[np.int64]) -> Iterator[tuple[str, list[int]]]:
-        """Yield a table of shape ``(groups, providers, bins)`` added up for each single label."""
-        yield from _named(name, {}, table.sum(axis=(0, 1)))
+    def _by_label(self, name: str, *parts: NDArray[np.int64]) -> Iterator[Named]:
+        """Yield a table of shape ``(groups, providers, bins)``, or both halves of one, added up for each label."""
+        yield from _named(name, {}, *(part.sum(axis=(0, 1)) for part in parts))
         for index, cls in enumerate(self._shape.classes):
-            yield from _named(name, {"class": cls}, table[self._of_class(index)].sum(axis=(0, 1)))
+            yield from _named(name, {"class": cls}, *(part[self._of_class(index)].sum(axis=(0, 1)) for part in parts))
         if self._by_principal:
             for index, principal in enumerate(self._shape.principals):
-                yield from _named(name, {"principal": principal}, table[index].sum(axis=0))
+                yield from _named(name, {"principal": principal}, *(part[index].sum(axis=0) for part in parts))
         for index, provider in enumerate(self._shape.providers):
-            yield from _named(name, {"provider": provider}, table[:, index].sum(axis=0))
+            yield from _named(name, {"provider": provider}, *(part[:, index].sum(axis=0) for part in parts))
 
     def _bands(self) -> Iterator[Band]:
         end_ns = self._end.at_ns
@@ -190,16 +196,40 @@ class SeriesRecorder(Consumer):
         """Return the groups of a class."""
         return np.flatnonzero(self._class_of == index) if self._by_principal else np.array([index])
 
-    def _make_room(self, bins: int) -> None:
-        have = self._change.shape[-1]
-        if bins > have:
-            widen = [(0, 0)] * 3 + [(0, max(bins, 2 * have) - have)]
-            self._change, self._area = np.pad(self._change, widen), np.pad(self._area, widen)
-            self._tokens = np.pad(self._tokens, widen[1:])
+    def _reach(self, at_ns: int) -> None:
+        """Join bins in pairs until they reach ``at_ns``; the instant at which the last one ends is still theirs."""
+        times = 0
+        while at_ns > BINS_MAX * self._bin_ns:
+            # A change in the first bin of a pair lasts through the second one.
+            lasting = self._change[..., 0::2]
+            sums, lengths = (self._area.high, self._area.low), halves(self._bin_ns)
+            self._area = WideSums(
+                *(_joined(part, lasting * length) for part, length in zip(sums, lengths, strict=True))
+            )
+            self._area.carry()
+            self._tokens = WideSums(_joined(self._tokens.high), _joined(self._tokens.low))
+            self._tokens.carry()
+            self._change = _joined(self._change)
+            self._bin_ns *= 2
+            times += 1
+        if times:
+            self._counts.halve(times)
 
 
-def _named(metric: str, labels: Mapping[str, str], values: Ints) -> Iterable[tuple[str, list[int]]]:
-    return [(series_name(metric, labels), values.tolist())] if values.any() else []
+def _folded(slots: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
+    """Return the first ``bins`` of the last axis, all behind them added to the last one."""
+    return np.concatenate([slots[..., : bins - 1], slots[..., bins - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def _joined(bins: NDArray[np.int64], surplus: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
+    """Return bins added up in pairs along the last axis, each with its surplus, and zeros behind them."""
+    pairs = bins[..., 0::2] + bins[..., 1::2] + surplus
+    return np.concatenate([pairs, np.zeros_like(pairs)], axis=-1)
+
+
+def _named(metric: str, labels: Mapping[str, str], *parts: Ints) -> Iterable[Named]:
+    values = WideSums(*parts).integers() if len(parts) > 1 else parts[0].tolist()
+    return [(series_name(metric, labels), values)] if any(values) else []
 
 
 def _breaker_bands(providers: tuple[str, ...], rows: Iterable[TransitionRow], end_ns: int) -> Iterator[Band]:

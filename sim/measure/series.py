@@ -2,6 +2,7 @@
 
 Owns their form, in memory and as JSON; a run and a bundle both provide it. It must not know how they were recorded,
 nor figures or files. Everything is an integer: counts by bin, and for levels their exact time integral over the bin.
+In JSON an integer beyond 2^53-1, which a double cannot hold, is its decimal text; a smaller one never is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple, Self, cast
 
 from sim.measure.quantiles import LogLinearHistogram
 from tollgate.core.errors import EvidenceError
+from tollgate.core.units import MAX_SAFE_INTEGER
 
 BINS_MAX: Final = 600
 """Spec 00; about one bin for two pixels of a figure."""
@@ -78,7 +80,10 @@ class SeriesView:
             "end_ns": self.end_ns,
             "histograms": [{"name": name, **value.to_json()} for name, value in sorted(self.histograms.items())],
             "schema": SCHEMA,
-            "series": [{"name": name, "values": values} for name, values in sorted(self.series.items())],
+            "series": [
+                {"name": name, "values": [_spelt(value) for value in values]}
+                for name, values in sorted(self.series.items())
+            ],
         }
 
     @classmethod
@@ -107,6 +112,10 @@ class SeriesView:
         if view.bin_ns < 1 or any(len(values) != view.bins for values in view.series.values()):
             raise EvidenceError(f"series: got a series that is not {view.end_ns} ns in bins of {view.bin_ns} ns")
         return view
+
+
+def _spelt(value: int) -> int | str:
+    return value if abs(value) <= MAX_SAFE_INTEGER else str(value)
 
 
 def series_name(metric: str, labels: Mapping[str, str]) -> str:

@@ -84,6 +84,14 @@ class Tally:
             self._columns = self._packing.unpack(self._keys)
         return self._columns, self._counts
 
+    def halve(self, times: int) -> None:
+        """Divide the first column by ``2 ** times``, rounding down; what then agrees is counted together."""
+        (first, *rest), counts = self.table()
+        self._pending.append((self._packing.pack(first >> times, *rest), counts))
+        self._pending_keys = len(counts)
+        self._keys, self._counts = self._keys[:0], self._counts[:0]
+        self._columns = None
+
     def _merge(self) -> None:
         if not self._pending:
             return

@@ -109,3 +109,14 @@ def test_a_store_keeps_cells_apart_and_joins_the_selected():
         assert store.select(np.array([True, False, True])).total == 40
         assert store.select(np.array([False, False, False])).count == 0
         assert store.select(np.array([True, True, True])).maximum == 40
+
+
+def test_the_sum_of_a_crowd_that_waited_for_a_year_is_exact():
+    year = 366 * 24 * 3600 * 10**9
+    store = SampleStore(2, exact_values_max=10)
+    for _ in range(3):
+        store.add(np.tile([0, 1], 500), np.full(1000, year + 1))
+    assert not store.is_exact
+    assert 1500 * (year + 1) > 2**63
+    assert store.select(np.array([True, False])).total == 1500 * (year + 1)
+    assert store.select(np.array([True, True])).total == 3000 * (year + 1)

@@ -57,3 +57,16 @@ def test_memory_follows_the_number_of_combinations():
         tally.add(np.arange(1000))
     assert tally._pending_keys <= tally._PENDING_KEYS_MIN
     assert tally.table()[1].tolist() == [300] * 1000
+
+
+def test_halving_the_first_column_counts_together_what_then_agrees():
+    tally = Tally(600, 4)
+    tally.add(np.array([0, 1, 1, 2, 9, 8]), np.array([3, 3, 0, 3, 1, 1]))
+    tally.halve(1)
+    tally.add(np.array([4]), np.array([1]))
+    columns, counts = tally.table()
+    assert [column.tolist() for column in columns] == [[0, 0, 1, 4], [0, 3, 3, 1]]
+    assert counts.tolist() == [1, 2, 1, 3]
+    tally.halve(2)
+    assert [column.tolist() for column in tally.table()[0]] == [[0, 0, 1], [0, 3, 1]]
+    assert tally.table()[1].tolist() == [1, 3, 3]
