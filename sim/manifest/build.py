@@ -74,7 +74,7 @@ def build_capacity(source: Source) -> Manifest:
         target_kind=block.target.kind,
         discipline=block.target.discipline,
         profile=people.profile,
-        phases=windowed(phases, source.window_ns, block.warmup_seconds),
+        phases=windowed(phases, source.window_ns, block.warmup_seconds, block.drain_seconds),
         warmup_ns=block.warmup_seconds,
         drain_ns=block.drain_seconds,
         streams=streams,

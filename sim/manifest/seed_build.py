@@ -202,7 +202,7 @@ def _manifest(
     gates: tuple[GateSpec, ...],
 ) -> Manifest:
     phases = _phases(block.arrival_model, block.duration)
-    kept = windowed(phases, source.window_ns, 0)
+    kept = windowed(phases, source.window_ns, 0, DRAIN_NS)
     end_ns = kept[-1].end_ns
     if end_ns % NS_PER_MS:
         raise ConfigError("window", f"{end_ns} ns", "whole milliseconds: the seed's clock has no finer ones")

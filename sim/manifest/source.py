@@ -11,7 +11,7 @@ from sim.manifest.documents import Format
 from sim.manifest.model import Phase
 from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError, nearest
-from tollgate.core.units import NS_PER_S, ms_text
+from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_S, ms_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,18 @@ class Source:
         return sha256(self.raw).hexdigest()
 
 
-def windowed(phases: tuple[Phase, ...], window_ns: int | None, warmup_ns: int) -> tuple[Phase, ...]:
+def windowed(phases: tuple[Phase, ...], window_ns: int | None, warmup_ns: int, drain_ns: int = 0) -> tuple[Phase, ...]:
     """Return the phases cut at the window.
 
     Args:
         phases: Back to back from 0.
         window_ns: Where to cut, ns; None leaves them whole.
         warmup_ns: Must end before the last phase does.
+        drain_ns: How long the run may go on behind the phases.
 
     Raises:
-        ConfigError: If nothing would be left to observe, or the window reaches beyond the phases.
+        ConfigError: If nothing would be left to observe, the window reaches beyond the phases, or the run may last
+            longer than a record can tell in integers of ns.
     """
     end_ns = phases[-1].end_ns
     if window_ns is not None:
@@ -69,6 +71,10 @@ def windowed(phases: tuple[Phase, ...], window_ns: int | None, warmup_ns: int) -
         raise ConfigError(
             "warmup_seconds", Said(seconds_text(warmup_ns)), f"less than the {seconds_text(end_ns)} s of the run"
         )
+    if end_ns + drain_ns > MAX_SAFE_INTEGER:
+        longest = f"at most {MAX_SAFE_INTEGER // NS_PER_S} s (104 days), drain included"
+        allowed = f"{longest}: a record counts ns up to 2^53-1"
+        raise ConfigError("phases", Said(f"a run of {seconds_text(end_ns + drain_ns)} s"), allowed)
     return tuple(
         Phase(phase.name, phase.start_ns, min(phase.end_ns, end_ns), phase.rate_multiplier)
         for phase in phases

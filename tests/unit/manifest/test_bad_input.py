@@ -233,3 +233,11 @@ def test_a_trace_with_sizes_takes_no_work():
 @pytest.mark.parametrize("key", ["thin", "scale_rate", "time_warp", "bootstrap"])
 def test_what_a_replay_cannot_do_yet_is_refused_by_its_name(key):
     assert f"{key} is not available in this version" in refusal(with_trace(**{key: 2}))
+
+
+def test_a_run_of_more_nanoseconds_than_a_record_can_tell_is_refused_before_it_starts():
+    longest = 2**53 // 10**9
+    read(changed(("seconds: 60", f"seconds: {longest - 10 - 60}")))  # 10 s of spike, 60 s of drain
+    assert refusal(changed(("seconds: 60", f"seconds: {longest - 10 - 59}"))).startswith(
+        f"small.yaml: phases: got a run of {longest + 1} s; allowed: at most {longest} s (104 days), drain included"
+    )
