@@ -13,16 +13,15 @@ from types import MappingProxyType
 from typing import cast
 
 from sim.manifest import capacity, traffic
+from sim.manifest.distributions import Constant, Mixture, Uniform
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import input_file
 from sim.manifest.model import (
     Arrivals,
     BurstyPoisson,
     Client,
-    Constant,
     InputFile,
     Manifest,
-    Mixture,
     Phase,
     Poisson,
     PrincipalInfo,
@@ -30,7 +29,6 @@ from sim.manifest.model import (
     Retry,
     Stream,
     TraceReplay,
-    Uniform,
 )
 from sim.manifest.provider_build import provider_models
 from sim.manifest.scalars import plain_decimal

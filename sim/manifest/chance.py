@@ -5,7 +5,8 @@ Owns that one question, asked of the model. Draws nothing itself.
 
 from __future__ import annotations
 
-from sim.manifest.model import Constant, Manifest, Stream, TokenService, TraceReplay
+from sim.manifest.distributions import Constant
+from sim.manifest.model import Manifest, Stream, TokenService, TraceReplay
 
 
 def is_drawn(manifest: Manifest) -> bool:

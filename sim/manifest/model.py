@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+from sim.manifest.distributions import Distribution
 from tollgate.core.units import Rate
 from tollgate.decision.profile import AdmissionProfile
 
@@ -30,41 +31,6 @@ Estimand = Literal["path", "mean", "hold"]
 MAX_ATTEMPTS: Final = 62
 """Most attempts a client may make: the failures of all attempts of one arrival travel as bits of one signed 64-bit
 column."""
-
-
-# --- distributions
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """Always ``value``."""
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """Each integer from ``low`` to ``high``, both included, equally likely."""
-
-    low: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
-class Exponential:
-    """Exponential with the given mean, rounded to the nearest integer, at least 1."""
-
-    mean: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """One of ``parts`` by its weight; the weights are exact and sum to 1."""
-
-    parts: tuple[tuple[Fraction, Constant | Uniform], ...]
-
-
-Distribution = Constant | Uniform | Exponential | Mixture
 
 
 # --- arrivals

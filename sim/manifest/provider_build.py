@@ -14,18 +14,8 @@ from typing import Final
 
 from sim.manifest import providers as shape
 from sim.manifest import traffic
-from sim.manifest.model import (
-    Bursts,
-    Constant,
-    Distribution,
-    Exponential,
-    Outage,
-    ProviderModel,
-    Quota,
-    Slowdown,
-    TokenService,
-    Uniform,
-)
+from sim.manifest.distributions import Constant, Distribution, Exponential, Uniform
+from sim.manifest.model import Bursts, Outage, ProviderModel, Quota, Slowdown, TokenService
 from sim.manifest.source import seconds_text
 from sim.manifest.wording import NOTHING, Said
 from tollgate.core.errors import ConfigError

@@ -12,6 +12,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Final
 
+from sim.manifest.distributions import Uniform
 from sim.manifest.model import (
     Client,
     GateSpec,
@@ -23,7 +24,6 @@ from sim.manifest.model import (
     ProviderModel,
     Retry,
     SeedFamilyModel,
-    Uniform,
 )
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_bounds import seed_gates

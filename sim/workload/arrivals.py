@@ -13,7 +13,8 @@ from math import floor
 import numpy as np
 
 from sim import seeds
-from sim.manifest.model import BurstyPoisson, Constant, Manifest, Poisson, Stream, TokenService, TraceReplay
+from sim.manifest.distributions import Constant
+from sim.manifest.model import BurstyPoisson, Manifest, Poisson, Stream, TokenService, TraceReplay
 from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.manifest.wording import Said
 from sim.seeds import Words

@@ -1,9 +1,9 @@
 """Draws from distributions: raw 64-bit words in, integers out, the same on every platform.
 
-Each draw inverts the distribution function with integer arithmetic or, for the exponential, with additions,
-multiplications and divisions of doubles alone, so that no machine can round another way. How many words a draw takes
-depends on the distribution's kind alone; draw k always takes the words at k times that number, whatever was drawn
-before. This module must not know streams or seeds.
+Each draw inverts the distribution function with integer arithmetic or with additions, multiplications, divisions and
+square roots of doubles alone, so that no machine can round another way; only the gamma law accepts or rejects, with
+words derived from the draw's own. How many words a draw takes depends on the distribution's kind alone; draw k always
+takes the words at k times that number, whatever was drawn before. This module must not know streams or seeds.
 """
 
 from __future__ import annotations
@@ -16,9 +16,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.manifest.model import Constant, Distribution, Exponential, Mixture, Uniform
+from sim.manifest.distributions import (
+    BoundedPareto,
+    Constant,
+    Distribution,
+    Empirical,
+    Exponential,
+    Gamma,
+    Lognormal,
+    Mixture,
+    Simple,
+    Uniform,
+)
 from sim.seeds import Words
-from sim.workload import fdlibm
+from sim.workload import continuous, fdlibm, solved
+from tollgate.core.units import MAX_SAFE_INTEGER
 
 Integers = NDArray[np.int64]
 """Draws, shape ``(n,)``."""
@@ -53,20 +65,39 @@ def draw(distribution: Distribution, words: Words, count: int) -> Integers:
     Returns:
         The draws, shape ``(count,)``.
     """
-    if isinstance(distribution, Constant):
-        return np.full(count, distribution.value, dtype=np.int64)
-    if isinstance(distribution, Uniform):
-        return distribution.low + below(words, distribution.high - distribution.low + 1)
-    if isinstance(distribution, Exponential):
-        return _exponential(words, distribution.mean)
+    if not isinstance(distribution, Mixture):
+        return _simple(distribution, words, count)
     by_draw = words.reshape(count, -1)
     part = choose(by_draw[:, 0], [weight for weight, _ in distribution.parts])
     found = np.empty(count, dtype=np.int64)
     for index, (_, inner) in enumerate(distribution.parts):
         mine = part == index
         own = np.ascontiguousarray(by_draw[mine, 1]) if words_per_draw(inner) else words[:0]
-        found[mine] = draw(inner, own, int(mine.sum()))
+        found[mine] = _simple(inner, own, int(mine.sum()))
     return found
+
+
+def _simple(distribution: Simple, words: Words, count: int) -> Integers:
+    match distribution:
+        case Constant(value):
+            return np.full(count, value, dtype=np.int64)
+        case Uniform(low, high):
+            return low + below(words, high - low + 1)
+        case Exponential(mean):
+            return _exponential(words, mean)
+        case Lognormal(median, None, int(p99)):
+            return _rounded(continuous.lognormals(words, *solved.lognormal_of_median(median, p99)))
+        case Lognormal(mean, cv):
+            return _rounded(continuous.lognormals(words, *solved.lognormal_of_mean(mean, cv or Fraction(0))))
+        case Gamma(mean, cv):
+            return _rounded(continuous.gammas(words, float(1 / cv**2)) * float(mean))
+        case BoundedPareto(alpha, low, high):
+            logs = solved.log_of(Fraction(high, low))
+            found = _rounded(continuous.bounded_paretos(words, float(alpha), logs) * float(low))
+            return np.clip(found, low, high)
+        case Empirical():
+            values = np.frombuffer(distribution.values, dtype="<i8")
+            return values[below(words, len(values))].astype(np.int64)
 
 
 def below(words: Words, bound: int) -> Integers:
@@ -123,3 +154,8 @@ def _exponential(words: Words, mean: int) -> Integers:
     """Return exponential draws of the given mean, rounded to the nearest integer, at least 1, shape ``(n,)``."""
     units = unit_exponentials(words).astype(np.float64)
     return np.maximum(np.rint(units * (mean * 2.0**-UNIT_BITS)), 1.0).astype(np.int64)
+
+
+def _rounded(values: continuous.Doubles) -> Integers:
+    """Return the nearest integers, from 1 to 2^53-1, shape ``(n,)``."""
+    return np.rint(np.clip(values, 1.0, float(MAX_SAFE_INTEGER))).astype(np.int64)

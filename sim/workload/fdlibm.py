@@ -1,15 +1,16 @@
-"""The natural logarithm of fdlibm, over whole arrays, the same to the last bit on every machine.
+"""Logarithm and exponential of fdlibm, over whole arrays, the same to the last bit on every machine.
 
 The seed family draws its gaps with the logarithm of its own runtime, which is fdlibm's. The logarithms of C libraries
 and of numpy are as accurate but round otherwise in some draws, and differ among processors (numpy picks another routine
-where it finds AVX-512). This one uses only additions, multiplications and divisions of doubles, each rounded by itself,
-so no platform can disagree with it.
+where it finds AVX-512). These use only additions, multiplications and divisions of doubles, each rounded by itself, so
+no platform can disagree with them.
 
-This module owns the function and nothing else.
+This module owns the two functions and nothing else.
 
 Source:
     The method and its constants are those of fdlibm's ``e_log.c`` (Sun Microsystems, 1993): x = 2^k (1 + f), log(1 + f)
-    by a minimax polynomial in s = f / (2 + f), and log 2 in two parts. Its error is below one unit in the last place.
+    by a minimax polynomial in s = f / (2 + f), and log 2 in two parts. Those of the exponential are ``e_exp.c``'s:
+    x = k log 2 + r, exp r by a rational function of r. Errors are below one unit in the last place.
 """
 
 from __future__ import annotations
@@ -28,6 +29,18 @@ ODD: Final = (6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161
 """Coefficients of s^2, s^6, s^10 and s^14."""
 EVEN: Final = (3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01)
 """Coefficients of s^4, s^8 and s^12."""
+
+INVERSE_LN2: Final = 1.44269504088896338700
+"""1 / log 2."""
+
+EXP: Final = (
+    1.66666666666666019037e-01,
+    -2.77777777770155933842e-03,
+    6.61375632143793436117e-05,
+    -1.65339022054652515390e-06,
+    4.13813679705723846039e-08,
+)
+"""Coefficients of r^2, r^4 and on, of the even function that exp r is made from."""
 
 # The method branches on the leading 20 bits of the significand; these are its bounds as significands in [1, 2).
 _STEP: Final = 2.0**-20
@@ -72,3 +85,20 @@ def log(x: NDArray[np.float64]) -> NDArray[np.float64]:
     if near_one.any():
         correction = np.where(near_one, f * f * (0.5 - 0.33333333333333333 * f) - low, correction)
     return high - (correction - f)
+
+
+def exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return e to the power of each value.
+
+    Args:
+        x: Values, shape ``(n,)``, each from -708 to 709, so that the result is a normal double; not checked.
+
+    Returns:
+        The powers, shape ``(n,)``.
+    """
+    k = np.rint(x * INVERSE_LN2)
+    high, low = x - k * LN2_HIGH, k * LN2_LOW
+    r = high - low
+    t = r * r
+    c = r - t * (EXP[0] + t * (EXP[1] + t * (EXP[2] + t * (EXP[3] + t * EXP[4]))))
+    return np.ldexp(1.0 - ((low - r * c / (2.0 - c)) - high), k.astype(np.int64))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim.evidence.source import Tool
+from sim.manifest.distributions import Constant as Always
 from sim.manifest.model import Client, GateSpec, Manifest, Phase, PrincipalInfo, Provenance, ProviderModel, Retry
-from sim.manifest.model import Constant as Always
 from tollgate.core.canonical import sha256_hex
 from tollgate.core.units import NS_PER_S
 from tollgate.decision.profile import AdmissionProfile

@@ -7,20 +7,8 @@ from pathlib import Path
 import pytest
 
 from sim.manifest import load
-from sim.manifest.model import (
-    BurstyPoisson,
-    Client,
-    Constant,
-    Exponential,
-    Mixture,
-    Phase,
-    Poisson,
-    PrincipalInfo,
-    Provenance,
-    Retry,
-    TraceReplay,
-    Uniform,
-)
+from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
+from sim.manifest.model import BurstyPoisson, Client, Phase, Poisson, PrincipalInfo, Provenance, Retry, TraceReplay
 from tests.unit.manifest.texts import SMALL, changed, read
 
 MS = 10**6

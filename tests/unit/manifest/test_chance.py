@@ -8,19 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from sim.manifest.chance import is_drawn
-from sim.manifest.model import (
-    Bursts,
-    Client,
-    Constant,
-    Outage,
-    Poisson,
-    ProviderModel,
-    Retry,
-    Stream,
-    TokenService,
-    TraceReplay,
-    Uniform,
-)
+from sim.manifest.distributions import Constant, Uniform
+from sim.manifest.model import Bursts, Client, Outage, Poisson, ProviderModel, Retry, Stream, TokenService, TraceReplay
 
 OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})
 BARE = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": None, "tokens_columns": ()})

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from sim.manifest import with_overrides
-from sim.manifest.model import Bursts, Constant, Outage, Quota, Slowdown, TokenService
+from sim.manifest.distributions import Constant
+from sim.manifest.model import Bursts, Outage, Quota, Slowdown, TokenService
 from tests.unit.manifest.test_bad_input import refusal
 from tests.unit.manifest.texts import changed, read
 from tollgate.core.units import Rate

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from sim.manifest import load, parse, with_overrides
-from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, Retry, Uniform
+from sim.manifest.distributions import Uniform
+from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, Retry
 from tollgate.core.breaker import BreakerConfig
 from tollgate.core.errors import ConfigError
 

@@ -8,7 +8,7 @@ import pytest
 
 from sim.experiment import run
 from sim.manifest import load
-from sim.manifest.model import Constant, Exponential, Uniform
+from sim.manifest.distributions import Constant, Exponential, Uniform
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.replay import TraceSpec, replay
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sim import seeds
-from sim.manifest.model import Constant, Exponential, Mixture, Uniform
+from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
 from sim.workload.distributions import (
     UNIT_BITS,
     below,
