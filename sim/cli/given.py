@@ -19,6 +19,19 @@ from tollgate.core.errors import ConfigError
 _MARKS: Final = (SCHEMA.encode(), EXPORT_SCHEMA.encode(), b'"observations"')
 """What a record or an export holds and a manifest does not: two marks in each, so that one damaged byte leaves one."""
 
+_BUNDLE_MARKS: Final = (SCHEMA.encode(), b'"artefacts"')
+"""What the record of a bundle holds, likewise."""
+
+
+def record_bytes(folder: Path) -> bytes:
+    """Return the record of a folder that is a bundle, damaged or not; nothing for any other folder."""
+    try:
+        with (folder / RECORD_NAME).open("rb") as stream:
+            data = stream.read(RECORD_BYTES_MAX)
+    except OSError:
+        return b""
+    return data if any(mark in data for mark in _BUNDLE_MARKS) else b""
+
 
 def expect_bundle(path: Path) -> None:
     """Refuse what is no bundle at all.

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from sim.cli import options
-from sim.cli.console import note
+from sim.cli.console import STDOUT, note
 from sim.cli.exits import Exit
 from tollgate.core.errors import ConfigError
 
@@ -26,16 +26,13 @@ def init(
     """Write a commented starter manifest: a service with two kinds of callers, ready to run."""
     from sim.cli import files
 
-    text = STARTER.read_text(encoding="utf-8")
     try:
-        with file.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        files.create("FILE", file, STARTER.read_text(encoding="utf-8"))
     except FileExistsError:
         from sim.manifest.wording import Said
 
         allowed = "a place where nothing is yet: nothing is written over"
         raise ConfigError("FILE", Said("a file that is there"), allowed, file=str(file)) from None
-    except OSError as error:
-        raise files.unwritable("FILE", file, error) from None
-    note(f"manifest: {file}; run it with: tollgate run {file}", quiet=quiet)
+    if file != STDOUT:
+        note(f"manifest: {file}; run it with: tollgate run {file}", quiet=quiet)
     return Exit.PASS

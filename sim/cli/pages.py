@@ -30,10 +30,11 @@ def summary(report: Report, stream: TextIO, *, page: Path | None) -> str:
     )
 
 
-def write(option: str, path: Path, report: Report) -> None:
-    """Write the page.
+def write(opened: files.Outputs, option: str, path: Path, report: Report) -> None:
+    """Write the page; in a bundle it may stand under its own name alone.
 
     Args:
+        opened: The command's outputs.
         option: What named the file, for the complaint.
         path: The file, ``-`` for stdout.
         report: The bundle.
@@ -41,9 +42,10 @@ def write(option: str, path: Path, report: Report) -> None:
     Raises:
         ConfigError: If it cannot be written.
     """
+    out = opened.text(option, path, guest=path.name == NAME)
     from sim.report.page import render  # noqa: PLC0415 - draws with matplotlib, which takes a second to import
 
-    files.write(option, path, render(report))
+    out.write(render(report))
 
 
 def tell_pipeline(report: Report, *, junit: TextOut | None, markdown: TextOut | None) -> None:

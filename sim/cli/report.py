@@ -50,14 +50,15 @@ def report(
         note(f"no headroom on the page, for the manifest cannot be read: {error}", quiet=quiet)
         loaded = None
     page = out or (bundle / pages.NAME if junit is None and markdown is None else None)
-    files.check_apart({"--out": page, "--junit": junit, "--markdown": markdown})
     at = manifest or read.places["manifest"]
     assumptions = read.places.get("assumptions")
     told = Report.of(read, loaded, path=bundle, manifest_path=at, assume_path=assumptions)
-    with files.text("--junit", junit) as junit_out, files.text("--markdown", markdown) as markdown_out:
-        pages.tell_pipeline(told, junit=junit_out, markdown=markdown_out)
-    if page is not None:
-        pages.write("--out", page, told)
-        if page != STDOUT:
-            note(f"page: {page}", quiet=quiet)
+    with files.outputs(reads=[manifest]) as outputs:
+        if page is not None:
+            pages.write(outputs, "--out", page, told)
+        pages.tell_pipeline(
+            told, junit=outputs.optional("--junit", junit), markdown=outputs.optional("--markdown", markdown)
+        )
+    if page is not None and page != STDOUT:
+        note(f"page: {page}", quiet=quiet)
     return Exit.PASS

@@ -65,30 +65,26 @@ def run(
     from sim.report.report import Report
 
     wants_json = as_json or form is not None
-    outputs = {"--arrivals": arrivals, "--outcomes": outcomes, "--junit": junit, "--markdown": markdown}
-    _check_outputs(manifest, outputs, wants_json=wants_json)
     loaded = changed(load(manifest, assume=assume), sets=sets, seed=seed, window=window)
-    _check_inputs_kept(loaded, outputs)
     chosen = forms.form_of(loaded, form) if wants_json else None
     drifted = check_drift(loaded, RETAINED, allow=allow_drift)
-    files.folder("--out", out)
-    with (
-        files.text("--junit", junit) as junit_out,
-        files.text("--markdown", markdown) as markdown_out,
-    ):
-        with (
-            files.text("--arrivals", arrivals) as arrivals_out,
-            files.text("--outcomes", outcomes) as outcomes_out,
-            progress.shown(quiet=quiet) as tell,
-        ):
-            if loaded.lacks and arrivals_out is not None:
-                list_arrivals(loaded, arrivals_out)  # it cannot be run, and its arrivals can be told all the same
+    with files.outputs(reads=_read_by(loaded), stdout="the JSON document" if wants_json else None) as outputs:
+        arrivals_out = outputs.optional("--arrivals", arrivals)
+        outcomes_out, junit_out, markdown_out = (
+            None if loaded.lacks else outputs.optional(option, path)
+            for option, path in (("--outcomes", outcomes), ("--junit", junit), ("--markdown", markdown))
+        )
+        files.folder("--out", out)
+        if loaded.lacks and arrivals_out is not None:
+            list_arrivals(loaded, arrivals_out)  # it cannot be run, and its arrivals can be told all the same
+            outputs.complete()
+        with progress.shown(quiet=quiet) as tell:
             try:
                 done = run_once(
                     loaded, discipline=discipline, arrivals_out=arrivals_out, outcomes_out=outcomes_out, progress=tell
                 )
             except ConfigError as error:
-                raise error.within(file=str(manifest)) from None
+                raise (error if error.path.startswith("--") else error.within(file=str(manifest))) from None
         bundle = pack(done, this_tool(), drifted=drifted)
         written = write_bundle(bundle, out)
         if not written.is_new:
@@ -98,9 +94,10 @@ def run(
 
     page_path = written.folder / pages.NAME if page else None
     if page_path is not None:
-        pages.write("--page", page_path, report)
+        with files.outputs() as outputs:
+            pages.write(outputs, "--page", page_path, report)
     if chosen is None:
-        stream = sys.stderr if STDOUT in outputs.values() else sys.stdout
+        stream = sys.stderr if STDOUT in {arrivals, outcomes, junit, markdown} else sys.stdout
         emit(pages.summary(report, stream, page=page_path), stream)
     else:
         emit(forms.document(bundle.record, chosen))
@@ -108,26 +105,7 @@ def run(
     return of_verdict(bundle.record["verdict"]["overall"])
 
 
-def _check_inputs_kept(manifest: Manifest, texts: dict[str, Path | None]) -> None:
-    """Refuse an output that is a file the run reads, under whatever name: it would be emptied before it is read.
-
-    Raises:
-        ConfigError: Naming the option.
-    """
+def _read_by(manifest: Manifest) -> list[Path | None]:
+    """Return the files that a run reads."""
     traces = [getattr(stream.arrivals, "path", None) for stream in manifest.streams]
-    read = [path for path in (manifest.path, manifest.assumptions_path, *traces) if path is not None and path.exists()]
-    for option, path in texts.items():
-        if path is not None and path.exists() and any(path.samefile(other) for other in read):
-            raise ConfigError(option, str(path), "a file of its own: this one is read by the run")
-
-
-def _check_outputs(manifest: Path, texts: dict[str, Path | None], *, wants_json: bool) -> None:
-    """Refuse outputs that would run into each other or into the manifest.
-
-    Raises:
-        ConfigError: Naming the option.
-    """
-    from sim.cli import files
-
-    taken = {manifest.resolve(): "the manifest"} | ({STDOUT.resolve(): "the JSON document"} if wants_json else {})
-    files.check_apart(texts, taken)
+    return [manifest.path, manifest.assumptions_path, *traces]

@@ -12,7 +12,6 @@ import typer
 from sim.cli import options
 from sim.cli.console import STDOUT, emit, note
 from sim.cli.exits import Exit
-from tollgate.core.errors import ConfigError
 
 app = typer.Typer(help="Recorded traffic: look at it, and make a manifest that replays it.", rich_markup_mode=None)
 
@@ -121,9 +120,6 @@ def to_manifest(
     from sim.workload.traces.to_manifest import ManifestOptions
     from sim.workload.traces.to_manifest import to_manifest as manifest_of
 
-    for read in (file, profile):
-        if read is not None and out.exists() and read.exists() and out.samefile(read):
-            raise ConfigError("--out", str(out), "another file than those that are read")
     reading = TraceOptions(
         format=format_,
         time_column=time_column,
@@ -145,7 +141,8 @@ def to_manifest(
         ms_per_token=ms_per_token,
         name=name,
     )
-    files.write("--out", out, manifest_of(file, reading, around))
+    with files.outputs(reads=[file, profile]) as opened:
+        opened.text("--out", out).write(manifest_of(file, reading, around))
     if out != STDOUT:
         note(f"manifest: {out}; run it with: {command('tollgate', 'run', str(out))}", quiet=quiet)
     return Exit.PASS
