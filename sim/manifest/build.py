@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import cast
 
 from sim.manifest import capacity, traffic
-from sim.manifest.distributions import Constant, Mixture, Uniform
+from sim.manifest.distribution_build import amounts
+from sim.manifest.distributions import Constant
 from sim.manifest.gates import gate_specs
-from sim.manifest.inputs import input_file
+from sim.manifest.inputs import Inputs
 from sim.manifest.model import (
     Arrivals,
     BurstyPoisson,
     Client,
-    InputFile,
     Manifest,
     Phase,
     Poisson,
@@ -53,7 +53,8 @@ def build_capacity(source: Source) -> Manifest:
         known(provider.id, _index(template.providers), f"providers[{place}].id", "a provider of profile.providers")
     people = _People(block.streams, template)
     phases = _phases(block, streams_by_name)
-    streams = tuple(_stream(place, stream, people, providers, source) for place, stream in enumerate(block.streams))
+    inputs = Inputs(source.path.parent)
+    streams = tuple(_stream(place, stream, people, providers, inputs) for place, stream in enumerate(block.streams))
     labels = {
         "class": _index([stream.cls for stream in streams]),
         "principal": people.index,
@@ -77,13 +78,13 @@ def build_capacity(source: Source) -> Manifest:
         drain_ns=block.drain_seconds,
         streams=streams,
         providers=provider_models(
-            block.providers, phases[-1].end_ns, phases[-1].end_ns + block.drain_seconds, source.window_ns
+            block.providers, phases[-1].end_ns, phases[-1].end_ns + block.drain_seconds, source.window_ns, inputs
         ),
         principals=people.infos,
         gates=gate_specs(block.gates, labels),
         replications_n=block.replications.n,
         provenance=tuple(Provenance(entry.path, entry.value, entry.kind, entry.source) for entry in block.provenance),
-        inputs=tuple(_inputs(block.streams, source)),
+        inputs=tuple(inputs.files.values()),
         declared_horizon_ns=phases[-1].end_ns,
         format=source.format,
         window_ns=source.window_ns,
@@ -185,7 +186,7 @@ def _phases(block: capacity.CapacityManifest, streams: Mapping[str, int]) -> tup
 
 
 def _stream(
-    place: int, block: traffic.StreamBlock, people: _People, providers: Mapping[str, int], source: Source
+    place: int, block: traffic.StreamBlock, people: _People, providers: Mapping[str, int], inputs: Inputs
 ) -> Stream:
     path = f"streams[{place}]"
     targets = [
@@ -201,15 +202,15 @@ def _stream(
         name=block.name,
         cls=block.cls or block.name,
         principals=people.of(block),
-        arrivals=_arrivals(block.arrivals, source),
-        tokens=_tokens(block.work.tokens) if block.work else Constant(0),
+        arrivals=_arrivals(block.arrivals, f"{path}.arrivals", inputs),
+        tokens=amounts(block.work.tokens, f"{path}.work.tokens", inputs) if block.work else Constant(0),
         providers=tuple((index, weight / total) for index, weight in targets),
         client=_client(block.client),
     )
 
 
 def _arrivals(
-    block: traffic.PoissonArrivals | traffic.BurstyPoissonArrivals | traffic.TraceArrivals, source: Source
+    block: traffic.PoissonArrivals | traffic.BurstyPoissonArrivals | traffic.TraceArrivals, path: str, inputs: Inputs
 ) -> Arrivals:
     if isinstance(block, traffic.PoissonArrivals):
         return Poisson(block.per_second)
@@ -220,32 +221,8 @@ def _arrivals(
     options = {key: value for key, value in block.entries().items() if key != "kind" and value is not None}
     if block.ms_per_token is not None:
         options["ms_per_token"] = plain_decimal(block.ms_per_token)
-    return TraceReplay(source.path.parent / block.file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
-
-
-def _inputs(streams: Sequence[traffic.StreamBlock], source: Source) -> list[InputFile]:
-    """Return the trace files, each once, after comparing their digests."""
-    found: dict[str, InputFile] = {}
-    for place, stream in enumerate(streams):
-        if isinstance(stream.arrivals, traffic.TraceArrivals):
-            path = f"streams[{place}].arrivals"
-            expected = stream.arrivals.sha256.removeprefix("sha256:")
-            found[stream.arrivals.file] = input_file(source.path.parent, stream.arrivals.file, expected, path)
-    return list(found.values())
-
-
-def _tokens(
-    block: int | traffic.ConstantTokens | traffic.UniformTokens | traffic.MixtureTokens,
-) -> Constant | Uniform | Mixture:
-    if isinstance(block, traffic.MixtureTokens):
-        return Mixture(tuple((weight, _part(part)) for weight, part in block.of))
-    return _part(block)
-
-
-def _part(block: int | traffic.ConstantTokens | traffic.UniformTokens) -> Constant | Uniform:
-    if isinstance(block, int):
-        return Constant(block)
-    return Constant(block.value) if isinstance(block, traffic.ConstantTokens) else Uniform(block.min, block.max)
+    file = inputs.bind(block.file, block.sha256, path, "a trace")
+    return TraceReplay(file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
 
 
 def _client(block: traffic.ClientBlock) -> Client:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from pathlib import Path
 
 from sim.manifest.documents import MAX_BYTES
 from sim.manifest.model import InputFile
+from sim.manifest.samples import read_samples
 from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError
 
@@ -33,7 +35,59 @@ def read_bytes(path: Path, what: str) -> bytes:
     return data
 
 
-def input_file(folder: Path, name: str, sha256: str, key: str) -> InputFile:
+class Inputs:
+    """The files that a manifest names, each bound by its digest.
+
+    Attributes:
+        files: Each of them once, by name, in the order in which they were first met.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Read names relative to the manifest's folder."""
+        self._folder = folder
+        self.files: dict[str, InputFile] = {}
+
+    def bind(self, name: str, sha256: str, key: str, what: str) -> Path:
+        """Return the path of a file after comparing its digest.
+
+        Args:
+            name: The file as the manifest names it.
+            sha256: Hex digest it must have, with or without ``sha256:`` before it.
+            key: Key path of the block that names it.
+            what: What it should be, for complaints.
+
+        Raises:
+            ConfigError: If it cannot be read or has another digest.
+        """
+        self.files[name] = _input_file(self._folder, name, sha256.removeprefix("sha256:"), key, what)
+        return self._folder / name
+
+    def values(
+        self, name: str, sha256: str, key: str, column: str | None, scale: Fraction, unit: int, least: int
+    ) -> bytes:
+        """Return the values of a file, as :func:`sim.manifest.samples.read_samples` does.
+
+        Args:
+            name: The file as the manifest names it.
+            sha256: Hex digest it must have.
+            key: Key path of the block that names it.
+            column: As there.
+            scale: As there.
+            unit: As there.
+            least: As there.
+
+        Raises:
+            ConfigError: If it cannot be read, has another digest or a row without a usable value.
+        """
+        path = self.bind(name, sha256, key, "a file of values")
+        try:
+            with path.open("rb") as stream:
+                return read_samples(stream, column, scale, unit, least)
+        except ConfigError as error:
+            raise error.within(file=str(path)) from None
+
+
+def _input_file(folder: Path, name: str, sha256: str, key: str, what: str) -> InputFile:
     """Return the description of a file that a manifest binds by its digest.
 
     Args:
@@ -41,6 +95,7 @@ def input_file(folder: Path, name: str, sha256: str, key: str) -> InputFile:
         name: The file as the manifest names it.
         sha256: Hex digest it must have.
         key: Key path of the block that names it.
+        what: What it should be.
 
     Raises:
         ConfigError: If it cannot be read or has another digest.
@@ -51,7 +106,7 @@ def input_file(folder: Path, name: str, sha256: str, key: str) -> InputFile:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
             size = stream.tell()
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error, "a trace", None, f"{key}.file") from None
+        raise _unreadable(path, error, what, None, f"{key}.file") from None
     if found != sha256:
         raise ConfigError(f"{key}.sha256", sha256, f"{found}, the digest of {name}; another file has taken its place")
     return InputFile(name, sha256, size)

@@ -18,8 +18,6 @@ from tollgate.core.errors import ConfigError, nearest
 
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "arrivals.kind": ("nhpp", "mmpp", "renewal", "batch", "closed"),
-    "tokens.kind": ("exponential", "lognormal", "gamma", "pareto", "empirical"),
-    "service_ms.kind": ("lognormal", "gamma", "pareto", "empirical", "mixture"),
     "retry.kind": ("decorrelated",),
     "jitter": ("equal", "decorrelated"),
     "target.kind": ("evaluator", "request-path", "fleet", "tenancy"),

@@ -13,8 +13,9 @@ from math import floor
 from typing import Final
 
 from sim.manifest import providers as shape
-from sim.manifest import traffic
-from sim.manifest.distributions import Constant, Distribution, Exponential, Uniform
+from sim.manifest.distribution_build import lengths
+from sim.manifest.distributions import Distribution
+from sim.manifest.inputs import Inputs
 from sim.manifest.model import Bursts, Outage, ProviderModel, Quota, Slowdown, TokenService
 from sim.manifest.source import seconds_text
 from sim.manifest.wording import NOTHING, Said
@@ -31,7 +32,7 @@ RETRY_AFTER_NS: Final = NS_PER_S
 
 
 def provider_models(
-    blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int, window_ns: int | None
+    blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int, window_ns: int | None, inputs: Inputs
 ) -> tuple[ProviderModel, ...]:
     """Return the providers.
 
@@ -40,6 +41,7 @@ def provider_models(
         horizon_ns: End of the last phase before any window, ns.
         end_ns: End of the drain after it, ns.
         window_ns: Where the run is cut; outages that begin there or later are left out. None for nowhere.
+        inputs: Where files of values are read and noted.
 
     Raises:
         ConfigError: For a provider without a service time or with two, a limit without its rate, an outage outside the
@@ -48,12 +50,12 @@ def provider_models(
     outages = _outages(blocks, horizon_ns, end_ns)
     cut_ns = horizon_ns if window_ns is None else window_ns
     return tuple(
-        _provider(place, block, [outage for outage in outages[place] if outage.start_ns < cut_ns])
+        _provider(place, block, [outage for outage in outages[place] if outage.start_ns < cut_ns], inputs)
         for place, block in enumerate(blocks)
     )
 
 
-def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage]) -> ProviderModel:
+def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage], inputs: Inputs) -> ProviderModel:
     path = f"providers[{place}]"
     failures = block.failures
     slowdown = block.slowdown
@@ -67,7 +69,7 @@ def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage])
         )
     return ProviderModel(
         id=block.id,
-        service=_work(path, block),
+        service=_work(path, block, inputs),
         failure_probability=(failures.probability if isinstance(failures, shape.IndependentFailures) else Fraction(0)),
         failure_ns=failures.answer_ms if failures else None,
         bursts=bursts,
@@ -79,29 +81,18 @@ def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage])
     )
 
 
-def _work(path: str, block: shape.ProviderBlock) -> Distribution | TokenService:
+def _work(path: str, block: shape.ProviderBlock, inputs: Inputs) -> Distribution | TokenService:
     tokens = block.service
     if tokens is None:
         if block.service_ms is None:
             raise ConfigError(f"{path}.service_ms", NOTHING, "the length of a call: service_ms, or service")
-        return service(block.service_ms)
+        return lengths(block.service_ms, f"{path}.service_ms", inputs)
     if block.service_ms is not None:
         raise ConfigError(f"{path}.service_ms", Said("a second length of a call"), "absent beside service")
     per_prompt, per_output = tokens.ms_per_prompt_token * NS_PER_MS, tokens.ms_per_output_token * NS_PER_MS
     if not tokens.base_ms + per_prompt + per_output:
         raise ConfigError(f"{path}.service", Said("no work at all"), "base_ms or a time a token above 0")
     return TokenService(tokens.base_ms, per_prompt, per_output)
-
-
-def service(
-    block: int | traffic.ConstantService | traffic.UniformService | traffic.ExponentialService,
-) -> Distribution:
-    """Return the distribution that a ``service_ms`` describes."""
-    if isinstance(block, int):
-        return Constant(block)
-    if isinstance(block, traffic.ConstantService):
-        return Constant(block.value)
-    return Uniform(block.min, block.max) if isinstance(block, traffic.UniformService) else Exponential(block.mean)
 
 
 def _quota(path: str, block: shape.RateLimitBlock) -> Quota:

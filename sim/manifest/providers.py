@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block
+from sim.manifest.distribution_blocks import Lengths
 from sim.manifest.scalars import (
     Count,
     Factor,
@@ -25,7 +26,6 @@ from sim.manifest.scalars import (
     Seconds,
     complaint,
 )
-from sim.manifest.traffic import Service
 
 RAMP_STEPS_MAX: Final = 1000
 """Most steps of a recovery ramp; each costs the run two events at most, and finer steps than a thousandth are not seen
@@ -167,7 +167,7 @@ class ProviderBlock(Block):
     """A simulated provider."""
 
     id: Name = Field(description="Its name under profile.providers; unique.")
-    service_ms: Service | None = Field(
+    service_ms: Lengths | None = Field(
         default=None, description="Length of a call, ms: a number, constant, uniform or exponential."
     )
     service: TokenServiceBlock | None = Field(

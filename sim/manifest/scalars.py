@@ -97,6 +97,19 @@ OpenProbability = Annotated[
     _exact("a decimal above 0 and below 1, exact", lambda number: 0 < number < 1),
     WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "exclusiveMaximum": 1}),
 ]
+Variation = Annotated[
+    Fraction,
+    _exact("a decimal number from 0.01 to 10", lambda number: Fraction(1, 100) <= number <= 10),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0.01, "maximum": 10}),
+]
+"""A coefficient of variation. Below a hundredth a constant serves, and above 10 a run sees too few of the values that
+its mean comes from."""
+Exponent = Annotated[
+    Fraction,
+    _exact("a decimal number from 0.01 to 100", lambda number: Fraction(1, 100) <= number <= 100),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0.01, "maximum": 100}),
+]
+"""The exponent of a tail; measured ones lie between 0.5 and 5."""
 Number = Annotated[
     Fraction,
     _exact("a decimal number", lambda number: abs(number) <= MAX_SAFE_INTEGER),

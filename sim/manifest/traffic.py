@@ -1,20 +1,18 @@
-"""The shape of the traffic in ``capacity-manifest/v1``: distributions, arrivals, streams and their clients.
+"""The shape of the traffic in ``capacity-manifest/v1``: arrivals, streams and their clients.
 
 This module owns keys and types. Rules that span several blocks live in ``sim.manifest.build``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block
+from sim.manifest.distribution_blocks import Amounts, ordered
 from sim.manifest.model import MAX_ATTEMPTS
 from sim.manifest.scalars import (
-    Amount,
     Digest,
     Milliseconds,
     Multiplier,
@@ -29,116 +27,6 @@ from sim.manifest.scalars import (
 
 MAX_PRINCIPALS: Final = 1_000_000
 """Most principals of one stream: ten times the 10^5 that the lab is measured at; each costs some hundred bytes."""
-
-
-def _kind_or_bare(value: object) -> str | None:
-    """Tell which branch a distribution takes: its kind, or a bare value."""
-    if isinstance(value, Mapping):
-        return str(value["kind"]) if "kind" in value else None
-    return "bare"
-
-
-def _ordered(value: object, info: ValidationInfo, below: str) -> None:
-    """Refuse an upper end below its lower end."""
-    low = info.data.get(below)
-    if isinstance(value, int) and isinstance(low, int) and value < low:
-        raise complaint(f"at least {below}")
-
-
-# --- distributions
-
-
-class ConstantTokens(Block):
-    """Always the same number of tokens."""
-
-    kind: Literal["constant"]
-    value: Amount = Field(description="Tokens of every request.")
-
-
-class UniformTokens(Block):
-    """Each whole number of tokens in a range equally likely."""
-
-    kind: Literal["uniform"]
-    min: Amount = Field(description="Fewest tokens.")
-    max: Amount = Field(description="Most tokens, included.")
-
-    @field_validator("max")
-    @classmethod
-    def _above_min(cls, value: int, info: ValidationInfo) -> int:
-        _ordered(value, info, "min")
-        return value
-
-
-TokenPart = Annotated[
-    Annotated[Amount, Tag("bare")]
-    | Annotated[ConstantTokens, Tag("constant")]
-    | Annotated[UniformTokens, Tag("uniform")],
-    Discriminator(_kind_or_bare),
-]
-MixturePart = Annotated[tuple[PositiveNumber, TokenPart], Field(strict=False)]
-
-
-class MixtureTokens(Block):
-    """One of several parts, by exact weights that sum to 1."""
-
-    kind: Literal["mixture"]
-    of: Annotated[list[MixturePart], Field(min_length=1)] = Field(
-        description="Pairs [weight, part]; a part is a number, constant or uniform. Weights are exact and sum to 1."
-    )
-
-    @field_validator("of")
-    @classmethod
-    def _whole(cls, value: list[tuple[Fraction, object]]) -> list[tuple[Fraction, object]]:
-        total = sum(weight for weight, _ in value)
-        if total != 1:
-            raise complaint(f"weights that sum to exactly 1; these sum to {total}")
-        return value
-
-
-Tokens = Annotated[
-    Annotated[Amount, Tag("bare")]
-    | Annotated[ConstantTokens, Tag("constant")]
-    | Annotated[UniformTokens, Tag("uniform")]
-    | Annotated[MixtureTokens, Tag("mixture")],
-    Discriminator(_kind_or_bare),
-]
-
-
-class ConstantService(Block):
-    """Every call takes the same time."""
-
-    kind: Literal["constant"]
-    value: PositiveMilliseconds = Field(description="Length of every call, ms.")
-
-
-class UniformService(Block):
-    """Each whole nanosecond in a range equally likely."""
-
-    kind: Literal["uniform"]
-    min: PositiveMilliseconds = Field(description="Shortest call, ms.")
-    max: PositiveMilliseconds = Field(description="Longest call, ms, included.")
-
-    @field_validator("max")
-    @classmethod
-    def _above_min(cls, value: int, info: ValidationInfo) -> int:
-        _ordered(value, info, "min")
-        return value
-
-
-class ExponentialService(Block):
-    """Exponential, rounded to whole nanoseconds, at least one."""
-
-    kind: Literal["exponential"]
-    mean: PositiveMilliseconds = Field(description="Mean length of a call, ms.")
-
-
-Service = Annotated[
-    Annotated[PositiveMilliseconds, Tag("bare")]
-    | Annotated[ConstantService, Tag("constant")]
-    | Annotated[UniformService, Tag("uniform")]
-    | Annotated[ExponentialService, Tag("exponential")],
-    Discriminator(_kind_or_bare),
-]
 
 
 # --- arrivals
@@ -169,7 +57,7 @@ class BurstyPoissonArrivals(Block):
     @field_validator("every_seconds")
     @classmethod
     def _no_overlap(cls, value: int | None, info: ValidationInfo) -> int | None:
-        _ordered(value, info, "burst_seconds")
+        ordered(value, info, "burst_seconds")
         return value
 
 
@@ -218,7 +106,7 @@ class Work(Block):
 
     later: ClassVar[tuple[str, ...]] = ("prompt_tokens", "output_tokens", "items", "bytes", "cost_usd")
 
-    tokens: Tokens = Field(description="Estimated tokens of a request: a number, constant, uniform or mixture.")
+    tokens: Amounts = Field(description="Estimated tokens of a request.")
 
 
 class NoRetry(Block):
@@ -260,7 +148,7 @@ class ExponentialRetry(Block):
     @field_validator("cap_ms")
     @classmethod
     def _above_base(cls, value: int, info: ValidationInfo) -> int:
-        _ordered(value, info, "base_ms")
+        ordered(value, info, "base_ms")
         return value
 
 

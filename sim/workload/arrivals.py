@@ -25,7 +25,7 @@ from sim.workload.rates import instants, pieces
 from sim.workload.seed_family import seed_family_blocks
 from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
-from tollgate.core.units import ms_text
+from tollgate.core.units import MAX_SAFE_INTEGER, ms_text
 
 PIECE_ROWS_MIN = 64
 """Fewest arrivals of one stream drawn at a time: below that, numpy's cost a call is most of the cost."""
@@ -156,7 +156,8 @@ class _Draws:
         stream = self._stream
         choice = self._choices(count)
         if tokens is None:
-            tokens = draw(stream.tokens, self._work(count * words_per_draw(stream.tokens)), count)
+            drawn = draw(stream.tokens, self._work(count * words_per_draw(stream.tokens)), count)
+            tokens = np.minimum(drawn, MAX_SAFE_INTEGER)  # beyond it an estimate is malformed
         rows = np.empty((9, count), dtype=np.int64)
         rows[0] = at_ns
         rows[1] = stream.index

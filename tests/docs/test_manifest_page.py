@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest import capacity, limits, providers, seed_shape, traffic
+from sim.manifest import capacity, distribution_blocks, limits, providers, seed_shape, traffic
 from sim.manifest.blocks import Block
 from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
 from sim.manifest.problems import LATER
@@ -30,17 +30,25 @@ BLOCKS = {
     "`arrivals`: kind `bursty-poisson`": traffic.BurstyPoissonArrivals,
     "`arrivals`: kind `trace`": traffic.TraceArrivals,
     "`work`": traffic.Work,
-    "`tokens`: kind `constant`": traffic.ConstantTokens,
-    "`tokens`: kind `uniform`": traffic.UniformTokens,
-    "`tokens`: kind `mixture`": traffic.MixtureTokens,
+    **{
+        f"{noun.title()}s: kind `{kind}`": getattr(distribution_blocks, f"{law}{noun.title()}")
+        for noun in ("amount", "length")
+        for kind, law in {
+            "constant": "Constant",
+            "uniform": "Uniform",
+            "exponential": "Exponential",
+            "lognormal": "Lognormal",
+            "gamma": "Gamma",
+            "bounded-pareto": "BoundedPareto",
+            "mixture": "Mixture",
+        }.items()
+    },
+    "Kind `empirical`": distribution_blocks.EmpiricalBlock,
     "`client`": traffic.ClientBlock,
     "`retry`: kind `fixed`": traffic.FixedRetry,
     "`retry`: kind `exponential`": traffic.ExponentialRetry,
     "`cancellation`": traffic.Cancellation,
     "`providers[]`": providers.ProviderBlock,
-    "`service_ms`: kind `constant`": traffic.ConstantService,
-    "`service_ms`: kind `uniform`": traffic.UniformService,
-    "`service_ms`: kind `exponential`": traffic.ExponentialService,
     "`service`: kind `tokens`": providers.TokenServiceBlock,
     "`slowdown`": providers.SlowdownBlock,
     "`rate_limit`": providers.RateLimitBlock,
@@ -168,12 +176,16 @@ def test_blocks_are_all_there(repository):
     names = {block.__name__ for block in BLOCKS.values()}
     shapes = {
         name: value
-        for module in (capacity, limits, providers, traffic)
+        for module in (capacity, distribution_blocks, limits, providers, traffic)
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
     scopes = {"WorkspaceLimits", "ProviderLimits", "PrincipalLimits"}
-    assert set(shapes) - names - scopes == {"NoRetry", "_OutageBlock"}
+    # What stands behind a law of amounts and one of lengths alike; both of them are on the page.
+    laws = [block for block in BLOCKS.values() if block.__module__ == distribution_blocks.__name__]
+    generic = {law.__bases__[0].__name__.partition("[")[0] for law in laws} - {"Block"}
+    stated = {name for name in shapes if "[" not in name}
+    assert stated - names - scopes - generic == {"NoRetry", "_OutageBlock"}
 
 
 def test_what_is_not_available_yet_is_named(page):
