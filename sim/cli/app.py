@@ -6,6 +6,7 @@ what a command does.
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -14,7 +15,7 @@ import typer
 
 import tollgate
 from sim.cli import explain, init, report, run, schema, trace, verify
-from sim.cli.console import emit, note
+from sim.cli.console import emit, note, show
 from sim.cli.exits import Exit, of_error
 from tollgate.core.errors import ConfigError, EvidenceError
 
@@ -80,12 +81,14 @@ def dispatch(argv: Sequence[str]) -> int:
     except _UsageError as error:
         note(_usage(error))
         return Exit.USAGE
+    except SystemExit:  # how click ends when a reader leaves before it has read a help
+        return Exit.PASS
     except ModuleNotFoundError:
         raise  # the package above knows whether the lab is installed
     except Exception as error:  # noqa: BLE001 - the outermost handler: everything ends as one line and a code
         note(_line(error))
         if debug:
-            traceback.print_exception(error)
+            show("".join(traceback.format_exception(error)), sys.stderr)
         return of_error(error)
     if code == Exit.INTERRUPTED:
         note("tollgate: interrupted")
@@ -102,7 +105,7 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = "tollgate" if context is None else context.command_path
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    return f"{command}: {message.rstrip('.')}; see {command} --help"
+    return f"{command}: {' '.join(message.split()).rstrip('.')}; see {command} --help"
 
 
 def _line(error: Exception) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +11,16 @@ from typing import Annotated
 import typer
 
 from sim.cli import options
-from sim.cli.console import emit, note
+from sim.cli.console import note, show
 from sim.cli.exits import Exit
 
 
 def explain(
     subject: Annotated[
-        Path, typer.Argument(metavar="BUNDLE|MANIFEST", help="A bundle's folder, or a manifest.", show_default=False)
+        Path,
+        typer.Argument(
+            parser=options.path, metavar="BUNDLE|MANIFEST", help="A bundle's folder, or a manifest.", show_default=False
+        ),
     ],
     *,
     request: Annotated[
@@ -56,5 +60,5 @@ def explain(
     asked = replace(changed(loaded, sets=sets, seed=seed, window=window), discipline=decides)
     with progress.shown(quiet=quiet) as told:
         story = tell(asked, request, progress=told)
-    emit(render(story.heading, story.steps))
+    show(render(story.heading, story.steps), sys.stdout)
     return Exit.PASS

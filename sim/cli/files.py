@@ -45,8 +45,9 @@ def folder(option: str, path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = "a file" if path.is_file() else error.strerror
-        raise ConfigError(option, str(path), f"a folder that can be written to; this is {reason}") from None
+        found = "a file" if path.exists() else "a link that leads nowhere"
+        reason = f"this is {found}" if isinstance(error, FileExistsError) else error.strerror
+        raise ConfigError(option, str(path), f"a folder that can be written to; {reason}") from None
     if not os.access(path, os.W_OK | os.X_OK):
         raise ConfigError(option, str(path), "a folder that can be written to; permission denied")
 

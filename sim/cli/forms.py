@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final, Literal
 
+from sim.cli.console import json_text
 from sim.evidence import Record, encode, export, not_exportable
 from sim.evidence.overrides import overrides_of
 from sim.evidence.schema import SCHEMA
@@ -40,4 +40,4 @@ def document(record: Record, form: Form) -> str:
     """Return a record as text: ours byte for byte as ``record.json`` holds it, the seed's indented."""
     if form == OURS:
         return encode(record).decode()
-    return json.dumps(export(record), indent=2, ensure_ascii=False) + "\n"
+    return json_text(export(record))

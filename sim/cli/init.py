@@ -17,9 +17,9 @@ STARTER: Final = Path(__file__).with_name("starter.yaml")
 
 
 def init(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The manifest to write; never written over.")] = Path(
-        "manifest.yaml"
-    ),
+    file: Annotated[
+        Path, typer.Argument(parser=options.place, metavar="[FILE]", help="The manifest to write; never written over.")
+    ] = Path("manifest.yaml"),
     *,
     quiet: options.Quiet = False,
 ) -> int:

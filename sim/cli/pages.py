@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from sim.cli import files
-from sim.cli.console import wants_colour, width
+from sim.cli.console import emit, printable, show, wants_colour, width
 from sim.report import junit as report_junit
 from sim.report import markdown as report_markdown
 from sim.report import summary as report_summary
@@ -17,17 +17,21 @@ NAME: Final = "report.html"
 """Name of the page inside its bundle."""
 
 
-def summary(report: Report, stream: TextIO, *, page: Path | None) -> str:
-    """Return the summary as a stream can show it.
+def summarise(report: Report, stream: TextIO | None, *, page: Path | None) -> None:
+    """Write the summary as a stream can show it.
 
     Args:
         report: The bundle.
-        stream: Where it will be written.
+        stream: Where to; None if it was never open.
         page: The page, where one was written.
     """
-    return report_summary.render(
-        report, width=width(stream), colour=wants_colour(stream), page=None if page is None else str(page)
-    )
+    columns, name = width(stream), None if page is None else str(page)
+    plain = report_summary.render(report, width=columns, page=name)
+    # Where a name brings control characters of its own, ours would not be told from them.
+    if wants_colour(stream) and printable(plain, keep="\n") == plain:
+        emit(report_summary.render(report, width=columns, colour=True, page=name), stream)
+    else:
+        show(plain, stream)
 
 
 def write(opened: files.Outputs, option: str, path: Path, report: Report) -> None:

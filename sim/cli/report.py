@@ -15,13 +15,16 @@ from tollgate.core.errors import ConfigError
 
 
 def report(
-    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle's folder.", show_default=False)],
+    bundle: Annotated[
+        Path, typer.Argument(parser=options.path, metavar="BUNDLE", help="A bundle's folder.", show_default=False)
+    ],
     *,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
+            parser=options.place,
             metavar="FILE.html",
             help="The page; - for stdout. By default inside the bundle, or none where --junit or --markdown is given.",
         ),

@@ -29,7 +29,9 @@ def run(
     window: options.Window = None,
     sets: options.Sets = None,
     assume: options.Assume = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder that the bundle goes to.")] = Path("out"),
+    out: Annotated[
+        Path, typer.Option(parser=options.path, metavar="DIR", help="Folder that the bundle goes to.")
+    ] = Path("out"),
     page: Annotated[bool, typer.Option("--page", help="Write the HTML page too, report.html in the bundle.")] = False,
     as_json: options.AsJson = False,
     form: Annotated[
@@ -37,10 +39,14 @@ def run(
         typer.Option("--format", help="Form of the JSON document; implies --json. By default the manifest's own."),
     ] = None,
     arrivals: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every arrival, a line each; - for stdout.")
+        Path | None,
+        typer.Option(parser=options.place, metavar="FILE", help="Write every arrival, a line each; - for stdout."),
     ] = None,
     outcomes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every request's outcome, a line each; - for stdout.")
+        Path | None,
+        typer.Option(
+            parser=options.place, metavar="FILE", help="Write every request's outcome, a line each; - for stdout."
+        ),
     ] = None,
     junit: options.JUnit = None,
     markdown: options.Markdown = None,
@@ -98,7 +104,7 @@ def run(
             pages.write(outputs, "--page", page_path, report)
     if chosen is None:
         stream = sys.stderr if STDOUT in {arrivals, outcomes, junit, markdown} else sys.stdout
-        emit(pages.summary(report, stream, page=page_path), stream)
+        pages.summarise(report, stream, page=page_path)
     else:
         emit(forms.document(bundle.record, chosen))
         note(f"bundle: {written.folder}", quiet=quiet)

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
-
-from sim.cli.console import emit
+from sim.cli.console import emit, json_text
 from sim.cli.exits import Exit
 
 
@@ -13,5 +11,5 @@ def schema() -> int:
     """Print the JSON Schema of capacity-manifest/v1."""
     from sim.manifest import schema as of_manifest
 
-    emit(json.dumps(of_manifest(), indent=2, ensure_ascii=False) + "\n")
+    emit(json_text(of_manifest()))
     return Exit.PASS

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sim.cli import options
-from sim.cli.console import STDOUT, emit, note
+from sim.cli.console import STDOUT, emit, json_text, note, show
 from sim.cli.exits import Exit
 
 app = typer.Typer(help="Recorded traffic: look at it, and make a manifest that replays it.", rich_markup_mode=None)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The trace: CSV or JSON lines.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(parser=options.path, metavar="FILE", help="The trace: CSV or JSON lines.", show_default=False)
+]
 Format = Annotated[str | None, typer.Option("--format", metavar="csv|jsonl", help="How rows are written.")]
 TimeColumn = Annotated[str | None, typer.Option(metavar="C", help="Column of the instants.")]
 TimeUnit = Annotated[str | None, typer.Option(metavar="date-time|s|ms|us|ns", help="What they are written in.")]
@@ -65,7 +67,10 @@ def inspect(
         drop_invalid=drop_invalid,
     )
     found = describe(file, reading)
-    emit(json.dumps(found.to_json(), indent=2, ensure_ascii=False) + "\n" if as_json else found.render())
+    if as_json:
+        emit(json_text(found.to_json()))
+    else:
+        show(found.render(), sys.stdout)
     return Exit.PASS
 
 
@@ -86,7 +91,9 @@ def to_manifest(
     profile: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The limits you run: a file with a profile: block. Without it they are assumed."
+            parser=options.path,
+            metavar="FILE",
+            help="The limits you run: a file with a profile: block. Without it they are assumed.",
         ),
     ] = None,
     provider: Annotated[
@@ -109,7 +116,13 @@ def to_manifest(
     ] = None,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The manifest, written over if it is there; - for stdout."),
+        typer.Option(
+            "--out",
+            "-o",
+            parser=options.place,
+            metavar="FILE",
+            help="The manifest, written over if it is there; - for stdout.",
+        ),
     ] = STDOUT,
     quiet: options.Quiet = False,
 ) -> int:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sim.cli import options
-from sim.cli.console import emit
+from sim.cli.console import emit, json_text, line, show
 from sim.cli.exits import Exit
 
 
@@ -18,6 +18,7 @@ def verify(
     evidence: Annotated[
         Path,
         typer.Argument(
+            parser=options.path,
             metavar="RECORD|BUNDLE",
             help="A bundle's folder, a record, or an export in the seed's form.",
             show_default=False,
@@ -54,7 +55,7 @@ def verify(
             "notes": found.notes,
             "reran": found.reran,
         }
-        emit(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        emit(json_text(facts))
     else:
-        emit("".join(f"{line}\n" for line in found.lines()))
+        show("".join(f"{line(each)}\n" for each in found.lines()), sys.stdout)
     return Exit.PASS if found.ok else Exit.EVIDENCE

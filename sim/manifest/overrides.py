@@ -39,7 +39,12 @@ def _value(path: str, text: str) -> object:
     if not text:
         raise ConfigError(path, text, "a value after the =")
     try:
-        return parse_document(text.encode(), "yaml")
+        data = text.encode()
+        path.encode()
+    except UnicodeEncodeError:  # an argument of other bytes
+        raise ConfigError("--set", f"{path}={text}", "UTF-8 text") from None
+    try:
+        return parse_document(data, "yaml")
     except ConfigError as error:
         raise ConfigError(path, error.got, error.allowed, hint=error.hint) from None
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -168,6 +169,39 @@ def test_a_stream_that_lacks_a_character_gets_it_escaped(repository, tmp_path, m
     done = python(code, repository, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii:strict"})
     assert done.returncode == 0, done.stderr
     assert "caf\\xe9" in done.stdout
+
+
+RUN = "import sys, sim.cli; sys.exit(sim.cli.main(sys.argv[1:]))"
+
+
+def shell(script: str, repository, cwd, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell in which "$@" is the command."""
+    command = ["/bin/sh", "-c", script, "sh", sys.executable, "-c", RUN, *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("words", [("run",), ("run", "--outcomes", "-"), ("run", "--arrivals", "a.txt", "--json")])
+def test_a_stream_that_was_never_open_changes_nothing(repository, tmp_path, manifest, closed, words):
+    done = shell(f'"$@" {closed}', repository, tmp_path, *words, manifest)
+    assert done.returncode == 0, done.stderr
+    assert "unexpected" not in done.stderr
+    if "--arrivals" in words:
+        assert {line.count(",") for line in (tmp_path / "a.txt").read_text().splitlines()} == {7}
+
+
+def test_a_reader_that_leaves_a_help_early_is_no_error(repository, tmp_path):
+    done = shell('{ "$@"; echo $? >code; } | true', repository, tmp_path, "run", "--help")
+    assert (tmp_path / "code").read_text() == "0\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [("run", "small.yaml", "-q"), ("--help",), ("schema",)], ids=" ".join)
+def test_a_full_disk_behind_stdout_is_told_once(repository, tmp_path, manifest, words):
+    done = shell('"$@" >/dev/full', repository, tmp_path, *words)
+    assert (done.returncode, done.stderr) == (2, "tollgate: No space left on device\n")
 
 
 def test_main_takes_the_words_of_the_process_by_default(monkeypatch, capsys):

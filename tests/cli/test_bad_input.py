@@ -332,3 +332,143 @@ def test_an_output_that_the_run_reads_is_refused_and_stays_whole(cli, tmp_path, 
     assert told.code == 2
     assert told.line.startswith(f"{option}: got '{name}'; allowed: a file of its own")
     assert trace.read_text() == "timestamp,tokens\n0,1\n5,2\n"
+
+
+def looping(tmp_path: Path) -> Path:
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path / "loop"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "loop"),
+        ("verify", "loop"),
+        ("report", "loop"),
+        ("explain", "loop", "--request", "0"),
+        ("init", "loop"),
+        ("trace", "inspect", "loop"),
+        ("trace", "to-manifest", "loop"),
+        ("run", "small.yaml", "--assume", "loop"),
+        ("run", "small.yaml", "--arrivals", "loop"),
+        ("run", "small.yaml", "--out", "loop"),
+    ],
+    ids=" ".join,
+)
+def test_links_that_lead_round_in_a_circle_are_no_path(cli, manifest, tmp_path, words):
+    looping(tmp_path)
+    told = cli(*words)
+    assert told.code == 2
+    assert "loop" in told.line
+
+
+PATHS = [
+    ("run", "{}"),
+    ("verify", "{}"),
+    ("report", "{}"),
+    ("explain", "{}", "--request", "0"),
+    ("init", "{}"),
+    ("trace", "inspect", "{}"),
+    ("trace", "to-manifest", "{}"),
+    ("trace", "to-manifest", "t.csv", "--out", "{}"),
+    ("trace", "to-manifest", "t.csv", "--profile", "{}"),
+    ("run", "small.yaml", "--out", "{}"),
+    ("run", "small.yaml", "--arrivals", "{}"),
+    ("run", "small.yaml", "--outcomes", "{}"),
+    ("run", "small.yaml", "--junit", "{}"),
+    ("run", "small.yaml", "--markdown", "{}"),
+    ("run", "small.yaml", "--assume", "{}"),
+    ("verify", "small.yaml", "--manifest", "{}"),
+    ("report", "small.yaml", "--out", "{}"),
+]
+
+
+@pytest.mark.parametrize("words", PATHS, ids=" ".join)
+@pytest.mark.parametrize("text", ["", "a\0b"], ids=["empty", "nul"])
+def test_what_cannot_be_a_path_is_refused_as_such(cli, manifest, tmp_path, words, text):
+    before = sorted(tmp_path.iterdir())
+    told = cli(*(text if word == "{}" else word for word in words))
+    assert told.code == 2
+    assert f"got {text!r}; allowed: a path" in told.line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("words", PATHS, ids=" ".join)
+def test_a_path_of_bytes_that_are_no_text_is_never_an_unexpected_error(cli, manifest, tmp_path, words):
+    (tmp_path / "t.csv").write_text("time,tokens\n0,1\n5,2\n")
+    told = cli(*("b\udcff" if word == "{}" else word for word in words))
+    assert told.code in {0, 2}
+    assert told.err.isascii()
+
+
+def test_a_bundle_at_a_path_of_bytes_that_are_no_text_is_read_and_drawn(cli, manifest, tmp_path):
+    assert cli("run", manifest, "--out", "b\udcff").code == 0
+    (bundle,) = (tmp_path / "b\udcff").iterdir()
+    for words in (("report", bundle), ("verify", bundle, "--json"), ("report", bundle, "--junit", "-")):
+        assert cli(*words).code == 0
+
+
+@pytest.mark.parametrize("value", ["na\udcffme=3", "name=\udcff"])
+def test_a_change_of_bytes_that_are_no_text_is_refused(cli, manifest, value):
+    told = cli("run", manifest, "--set", value)
+    assert told.code == 2
+    assert "--set: got " in told.line
+    assert "UTF-8" in told.line
+
+
+def test_a_trace_whose_name_is_no_text_cannot_be_named_by_a_manifest(cli, tmp_path):
+    (tmp_path / "t\udcff.csv").write_text("time,tokens\n0,1\n5,2\n")
+    told = cli("trace", "to-manifest", "t\udcff.csv", "--time-unit", "s")
+    assert told.code == 2
+    assert "a path in UTF-8" in told.line
+
+
+HOSTILE = "\x1b[31m\x07\u202e"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("concurrency: 2,", '"concurrency{}": 2,'),
+        ("seed: 7", 'seed: "{}"'),
+        ("name: small", 'name: "{}"'),
+        ("primary: {concurrency: 2}", '"primary{}": {concurrency: 2}'),
+        ("id: primary", 'id: "primary{}"'),
+        ("ann: {}", '"ann{}": {}'),
+        ("principal: ann", 'principal: "ann{}"'),
+        ("metric: admission.ratio", 'metric: "admission{}"'),
+        ("{kind: poisson, per_second: 3}", '{kind: trace, file: "{}", time_column: t, sha256: "{}"}'),
+    ],
+)
+def test_control_characters_of_a_manifest_reach_no_terminal(cli, manifest, before, after):
+    escaped = "".join(f"\\u{ord(each):04x}" for each in HOSTILE)
+    text = manifest.read_text()
+    assert before in text
+    manifest.write_text(text.replace(before, after.replace("{}", escaped, 1 if ": {}" in after else -1), 1))
+    told = cli("run", manifest)
+    assert told.code == 2
+    assert told.line.isprintable()
+
+
+def test_control_characters_of_a_file_name_reach_no_terminal(cli, manifest, tmp_path, monkeypatch):
+    hostile = tmp_path / f"m{HOSTILE}\n.yaml"
+    manifest.rename(hostile)
+    monkeypatch.setattr("sim.cli.pages.wants_colour", lambda _stream: True)
+    told = cli("run", hostile, "--page")
+    assert told.code == 0
+    assert told.out.replace("\n", "").isprintable()
+    assert r"m\x1b[31m\x07\u202e" in told.out
+    for words in (("run", hostile, "--set", "name="), ("explain", hostile, "--request", "-1"), ("verify", hostile)):
+        told = cli(*words)
+        assert told.code == 2
+        assert told.line.isprintable()
+    debug = cli("run", hostile, "--set", "name=", "--debug")
+    assert debug.err.replace("\n", "").isprintable()
+
+
+def test_a_message_has_an_end_however_long_its_parts(cli, manifest):
+    long = "x" * 200_000
+    for words in (("run", long), ("run", manifest, "--set", f"{long}=1"), ("run", manifest, f"--{long}"), (long,)):
+        told = cli(*words)
+        assert told.code == 2
+        assert len(told.line) <= 800

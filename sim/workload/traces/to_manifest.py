@@ -25,6 +25,7 @@ from sim.workload.traces.replay import TraceSpec
 from sim.workload.traces.rows import TraceTable, load_table
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.errors import ConfigError
+from tollgate.core.ids import lane_name
 from tollgate.core.units import NS_PER_MS, NS_PER_S, ms_text
 
 _WAIT_BOUND_NS: Final = 1_000 * NS_PER_MS
@@ -112,7 +113,7 @@ def to_manifest(path: Path, options: TraceOptions, manifest: ManifestOptions) ->
         limits = assumed_limits(table, service, sized=bool(spec.tokens_columns))
     return _TEXT.substitute(
         header="\n".join(_header(path, detection, table)),
-        name=flow(printable(manifest.name) if manifest.name is not None else _name(path)),
+        name=flow(_name(path) if manifest.name is None else lane_name(manifest.name, "--name")),
         profile="\n".join(_profile(limits)),
         seconds=span_ns // NS_PER_S + 1,
         drain=drain_s(service, limits.queue_wait_ns),
@@ -142,6 +143,8 @@ def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOpt
                 "", name, "column names of printable characters: a manifest has to name them", file=str(path)
             )
     file = Path(os.path.relpath(path, manifest.folder)).as_posix()
+    if file.encode(errors="replace") != file.encode(errors="surrogatepass"):
+        raise ConfigError("", file, "a path in UTF-8: a manifest has to name it", file=str(path))
     return TraceSpec(**settled, file=file, sha256=f"sha256:{table.sha256}", ms_per_token=manifest.ms_per_token)
 
 
