@@ -30,8 +30,8 @@ from sim.evidence.schema import (
     VerdictRow,
 )
 from sim.evidence.source import Tool
-from sim.gates import CheckRow, Gate, Guarantees, ObservationRow
-from sim.manifest.model import Manifest
+from sim.gates import Callers, CheckRow, Gate, Guarantees, ObservationRow
+from sim.manifest.model import Client, Manifest
 from tollgate.core.errors import EvidenceError
 from tollgate.core.units import NS_PER_MS, decimal_text
 
@@ -126,10 +126,31 @@ def plan_of(manifest: Manifest, *, seed: int) -> Plan:
 
 def guarantees_of(manifest: Manifest) -> Guarantees:
     """Return what the limits of a manifest guarantee whatever the traffic."""
-    clients = [manifest.client, *(stream.client for stream in manifest.streams)]
-    attempts = [client.retry.max_attempts for client in clients if client is not None]
-    classes = {principal.name: principal.cls for principal in manifest.principals}
-    return Guarantees(manifest.profile, classes, max(attempts, default=None))
+    names = [principal.name for principal in manifest.principals]
+    providers = [provider.id for provider in manifest.providers]
+    callers = [
+        _callers(stream.client, [names[at] for at in stream.principals], [providers[at] for at, _ in stream.providers])
+        for stream in manifest.streams
+    ]
+    if manifest.client is not None:  # the seed's manifests: everybody calls everybody
+        callers.append(_callers(manifest.client, names, providers))
+    return Guarantees(
+        manifest.profile,
+        {principal.name: principal.cls for principal in manifest.principals},
+        callers,
+        span_ns=manifest.horizon_ns + manifest.drain_ns - manifest.warmup_ns,
+        is_shipped=manifest.discipline == SHIPPED_DISCIPLINE,
+    )
+
+
+def _callers(client: Client, principals: list[str], providers: list[str]) -> Callers:
+    return Callers(
+        principals,
+        providers,
+        max_attempts=client.retry.max_attempts,
+        timeout_ns=client.timeout_ns,
+        heeds_cancellation=client.abortable_backoff,
+    )
 
 
 def build_record(run: RunLike, tool: Tool, artefacts: Sequence[Artefact], *, drifted: bool = False) -> Record:

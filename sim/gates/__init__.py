@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sim.gates.evaluation import Basis, GateResult, Overall, counts, evaluate, overall
 from sim.gates.gate import Gate, GateSpec, is_host_metric
-from sim.gates.guarantees import Guarantees
+from sim.gates.guarantees import Callers, Guarantees
 from sim.gates.rows import CheckRow, GateResultRow, GateRow, ObservationRow
 from sim.gates.verdict import Verdict
 
 __all__ = [
     "Basis",
+    "Callers",
     "CheckRow",
     "Gate",
     "GateResult",

@@ -12,7 +12,21 @@ from sim.cli.exits import of_verdict
 from sim.evidence.schema import Flag, Record
 from sim.evidence.seed_form import Export
 from sim.gates import Basis, Verdict
-from sim.gates.guarantees import CALLS, FRACTIONS, WAITERS, WAITS
+from sim.gates.guarantees import (
+    AMPLIFICATION,
+    CALLS,
+    CANCEL_LATENCY,
+    FRACTIONS,
+    NEEDS_LIMIT,
+    OPEN_TIME,
+    PAUSE_TIME,
+    SOJOURNS,
+    TRANSITIONS,
+    UNSETTLED,
+    UTILISATION,
+    WAITERS,
+    WAITS,
+)
 
 PAGES = Path(__file__).parents[3] / "docs/reference"
 RECORD_PAGE = (PAGES / "record.md").read_text()
@@ -59,5 +73,7 @@ def test_every_verdict_is_listed_with_its_exit_code(verdict):
 
 def test_every_guaranteed_metric_is_listed():
     table = section(GATES_PAGE, "Implied gates")
-    levels = {f"{name.rpartition('.')[0]}.*" for name in CALLS | WAITERS} | {f"{prefix}*" for prefix in WAITS}
-    assert [name for name in sorted(levels | FRACTIONS) if f"`{name}`" not in table] == []
+    levels = {f"{name.rpartition('.')[0]}.*" for name in CALLS | WAITERS}
+    times = {f"{prefix}*" for prefix in (*WAITS, SOJOURNS)} | {CANCEL_LATENCY, OPEN_TIME, PAUSE_TIME, TRANSITIONS}
+    others = {*FRACTIONS, *AMPLIFICATION, UTILISATION, UNSETTLED, *(f"shed.{reason}" for reason in NEEDS_LIMIT)}
+    assert [name for name in sorted(levels | times | others) if f"`{name}`" not in table] == []
