@@ -28,7 +28,7 @@ HAS_EFFECTS: Final = ("tollgate/drivers", "tollgate/server", "tollgate/stores/sq
 MAY_TOUCH_FILES: Final = (
     "sim/evidence",  # writes bundles, reads them back, digests the code and the lock
     "sim/manifest/inputs.py",  # reads manifests and binds the files they name
-    "sim/workload/traces/reader.py",  # streams recorded traffic
+    "sim/workload/traces/lines.py",  # streams recorded traffic
     "sim/workload/traces/to_manifest.py",  # names a trace relative to the manifest it writes
 )
 

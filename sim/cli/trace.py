@@ -16,9 +16,12 @@ from sim.cli.exits import Exit
 app = typer.Typer(help="Recorded traffic: look at it, and make a manifest that replays it.", rich_markup_mode=None)
 
 File = Annotated[
-    Path, typer.Argument(parser=options.path, metavar="FILE", help="The trace: CSV or JSON lines.", show_default=False)
+    Path,
+    typer.Argument(
+        parser=options.path, metavar="FILE", help="The trace: CSV, JSON lines or an access log.", show_default=False
+    ),
 ]
-Format = Annotated[str | None, typer.Option("--format", metavar="csv|jsonl", help="How rows are written.")]
+Format = Annotated[str | None, typer.Option("--format", metavar="csv|jsonl|clf", help="How rows are written.")]
 TimeColumn = Annotated[str | None, typer.Option(metavar="C", help="Column of the instants.")]
 TimeUnit = Annotated[str | None, typer.Option(metavar="date-time|s|ms|us|ns", help="What they are written in.")]
 TimeIs = Annotated[
@@ -30,7 +33,14 @@ TokensColumns = Annotated[
 PrincipalColumn = Annotated[str | None, typer.Option(metavar="C", help="Whom a request belongs to; empty for none.")]
 DurationColumn = Annotated[str | None, typer.Option(metavar="C", help="How long a request took; empty for none.")]
 DurationUnit = Annotated[str | None, typer.Option(metavar="s|ms|us|ns", help="What that is written in.")]
+MissingSize = Annotated[int | None, typer.Option(metavar="N", help="What a missing size counts as; counted.")]
 Sort = Annotated[bool, typer.Option("--sort", help="Put rows that step back in time into order; counted.")]
+Split = Annotated[
+    bool,
+    typer.Option("--split-on-step-back", help="Lay captures that follow each other in the file end to end; counted."),
+]
+Segment = Annotated[int | None, typer.Option(metavar="K", help="Take only the K-th of these captures.")]
+SegmentGap = Annotated[str | None, typer.Option(metavar="S", help="Leave so many seconds between two of them.")]
 DropInvalid = Annotated[bool, typer.Option("--drop-invalid", help="Leave out rows that cannot be used; counted.")]
 
 
@@ -46,7 +56,11 @@ def inspect(
     principal_column: PrincipalColumn = None,
     duration_column: DurationColumn = None,
     duration_unit: DurationUnit = None,
+    missing_size: MissingSize = None,
     sort: Sort = False,
+    split_on_step_back: Split = False,
+    segment: Segment = None,
+    segment_gap_seconds: SegmentGap = None,
     drop_invalid: DropInvalid = False,
     as_json: options.AsJson = False,
 ) -> int:
@@ -63,7 +77,11 @@ def inspect(
         principal_column=principal_column,
         duration_column=duration_column,
         duration_unit=duration_unit,
+        missing_size=missing_size,
         sort=sort,
+        split_on_step_back=split_on_step_back,
+        segment=segment,
+        segment_gap_seconds=segment_gap_seconds,
         drop_invalid=drop_invalid,
     )
     found = describe(file, reading)
@@ -86,7 +104,11 @@ def to_manifest(
     principal_column: PrincipalColumn = None,
     duration_column: DurationColumn = None,
     duration_unit: DurationUnit = None,
+    missing_size: MissingSize = None,
     sort: Sort = False,
+    split_on_step_back: Split = False,
+    segment: Segment = None,
+    segment_gap_seconds: SegmentGap = None,
     drop_invalid: DropInvalid = False,
     profile: Annotated[
         Path | None,
@@ -142,7 +164,11 @@ def to_manifest(
         principal_column=principal_column,
         duration_column=duration_column,
         duration_unit=duration_unit,
+        missing_size=missing_size,
         sort=sort,
+        split_on_step_back=split_on_step_back,
+        segment=segment,
+        segment_gap_seconds=segment_gap_seconds,
         drop_invalid=drop_invalid,
     )
     around = ManifestOptions(

@@ -35,6 +35,7 @@ from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
 from tollgate.core.errors import ConfigError
+from tollgate.core.units import NS_PER_S
 from tollgate.decision.limits import AdmissionLimits
 from tollgate.decision.profile import AdmissionProfile
 
@@ -221,6 +222,8 @@ def _arrivals(
     options = {key: value for key, value in block.entries().items() if key != "kind" and value is not None}
     if block.ms_per_token is not None:
         options["ms_per_token"] = plain_decimal(block.ms_per_token)
+    if block.segment_gap_seconds is not None:
+        options["segment_gap_seconds"] = plain_decimal(Fraction(block.segment_gap_seconds, NS_PER_S))
     file = inputs.bind(block.file, block.sha256, path, "a trace")
     return TraceReplay(file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
 

@@ -13,6 +13,7 @@ from sim.manifest.blocks import Block
 from sim.manifest.distribution_blocks import Amounts, ordered
 from sim.manifest.model import MAX_ATTEMPTS
 from sim.manifest.scalars import (
+    Amount,
     Digest,
     Milliseconds,
     Multiplier,
@@ -72,7 +73,7 @@ class TraceArrivals(Block):
     kind: Literal["trace"]
     file: Annotated[str, Field(min_length=1)] = Field(description="The trace, relative to the manifest.")
     sha256: Digest = Field(description="Hex SHA-256 of the file's bytes; another file is refused.")
-    format: Literal["csv", "jsonl"] = Field(description="How its rows are written.")
+    format: Literal["csv", "jsonl", "clf"] = Field(description="How its rows are written.")
     time_column: str = Field(description="Column or key of the instants.")
     time_unit: Literal["date-time", "s", "ms", "us", "ns"] = Field(description="What an instant is written in.")
     time_is: Literal["start", "end"] = Field(
@@ -86,9 +87,19 @@ class TraceArrivals(Block):
         default=None, description="How long a call took; without it the provider's service time."
     )
     duration_unit: Literal["s", "ms", "us", "ns"] | None = Field(default=None, description="Unit of the durations.")
+    missing_size: Amount | None = Field(
+        default=None, description="What a missing size counts as, tokens; without it, it is refused."
+    )
     sort: bool = Field(
         default=False, description="Whether rows are put into the order of time; if not, a step back is refused."
     )
+    split_on_step_back: bool = Field(
+        default=False, description="Whether a step back starts another capture, which is laid behind the one before."
+    )
+    segment: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None, description="The only capture that is replayed, by its number."
+    )
+    segment_gap_seconds: Seconds | None = Field(default=None, description="Time left between two captures, seconds.")
     drop_invalid: bool = Field(default=False, description="Whether rows that cannot be used are left out, and counted.")
     ms_per_token: PositiveNumber | None = Field(
         default=None, description="Length of a call for each of its tokens, ms."

@@ -15,7 +15,7 @@ import numpy as np
 
 from sim.workload.traces.figures import Integers, most_in_service, sliding_peak
 from sim.workload.traces.replay import TraceSpec, round_half_up
-from sim.workload.traces.rows import TraceTable
+from sim.workload.traces.table import TraceTable
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MIN, NS_PER_MS, NS_PER_S, fraction, ms_text
 

@@ -17,6 +17,10 @@ Integers = NDArray[np.int64]
 # the 3 s grid of Mooncake has steps of 3.000 and 3.001 s.
 _GRID_SHARE: Final = 0.9
 _GRID_TOLERANCE: Final = 0.01
+ZIPF_MAX: Final = 20.0
+"""Where the search for an exponent ends: the second then brings a millionth of the first."""
+
+_ZIPF_STEPS: Final = 50  # halvings of that range: to the 14th digit
 _GRID_STEPS_MIN: Final = 3  # fewer steps are alike by chance
 
 
@@ -73,15 +77,59 @@ def variation(gaps: Integers) -> float | None:
     return float(gaps.std() / gaps.mean()) if gaps.any() else None
 
 
-def autocorrelation(gaps: Integers) -> float | None:
-    """Return the lag-1 autocorrelation, or None for fewer than two gaps or gaps that are all alike.
+def autocorrelation(values: Integers) -> float | None:
+    """Return the lag-1 autocorrelation, or None for fewer than two values or values that are all alike.
 
     Source:
         Box and Jenkins, Time Series Analysis (1970), section 2.1.5: both sums over deviations from the common mean.
     """
-    deviations = gaps - gaps.mean() if gaps.size > 1 else np.zeros(1)
+    deviations = values - values.mean() if values.size > 1 else np.zeros(1)
     squares = float(deviations @ deviations)
     return float(deviations[1:] @ deviations[:-1]) / squares if squares else None
+
+
+def longest_gaps(gaps: Integers, count: int) -> Integers:
+    """Return the places of the longest gaps, longest first and the earlier of equals first.
+
+    Args:
+        gaps: Between neighbouring arrivals, shape ``(n,)``.
+        count: How many, at most.
+    """
+    least = np.partition(gaps, gaps.size - count)[gaps.size - count] if gaps.size > count else 0
+    places = np.flatnonzero(gaps >= max(1, int(least)))
+    return places[np.argsort(-gaps[places], kind="stable")][:count]
+
+
+def zipf_exponent(counts: Integers) -> float | None:
+    """Return the exponent s of the Zipf law under which the k-th busiest brings a share in proportion to k^-s.
+
+    The likeliest one for these counts, ranked by themselves: the s at which the mean logarithm of the rank is the one
+    observed. 0 if all bring the same; at most :data:`ZIPF_MAX`.
+
+    Args:
+        counts: Rows of each, above 0, shape ``(n,)``.
+
+    Returns:
+        The exponent, or None for fewer than two.
+
+    Source:
+        Clauset, Shalizi and Newman, Power-law distributions in empirical data (2009), section 3.1, for a law that ends
+        at rank n.
+    """
+    if counts.size < 2:
+        return None
+    ordered = np.sort(counts)[::-1]
+    logs = np.log(np.arange(1, counts.size + 1))
+    observed = float(ordered @ logs) / int(ordered.sum())
+    low, high = 0.0, ZIPF_MAX
+    for _ in range(_ZIPF_STEPS):
+        middle = (low + high) / 2
+        weights = np.exp(-middle * logs)
+        if float(weights @ logs) / float(weights.sum()) > observed:
+            low = middle
+        else:
+            high = middle
+    return high if low else 0.0
 
 
 def longest_run(at_ns: Integers) -> int:

@@ -17,17 +17,21 @@ import numpy as np
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.figures import (
+    Integers,
     Quantiles,
     autocorrelation,
     dispersion,
     grid_step,
+    longest_gaps,
     longest_run,
     quantiles,
     top_share,
     variation,
     window_counts,
+    zipf_exponent,
 )
-from sim.workload.traces.rows import TraceTable, load_table
+from sim.workload.traces.table import TraceTable, load_table
+from sim.workload.traces.tally import Tally
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.units import NS_PER_S
 
@@ -36,6 +40,10 @@ DISPERSION_WINDOWS_S: Final = (1, 10, 60)
 
 PEAK_WINDOWS_S: Final = (1, 10)
 
+CORRELATED_WINDOW_S: Final = 10
+"""Window of the autocorrelation of counts, s."""
+
+_LONGEST_GAPS: Final = 3
 _FEW_WINDOWS: Final = 30  # the variance of fewer counts has a relative error above sqrt(2/29), a quarter
 _FEW_ROWS: Final = 100  # below, p99 is the maximum
 _MANY_TIES: Final = 0.1  # share of zero gaps above which gaps tell more of the clock than of the traffic
@@ -43,6 +51,8 @@ _GRID_STEPS: Final = 3  # a window of fewer grid steps counts the grid, not the 
 _LONG_GAP: Final = (
     50  # times the mean gap; the longest of n exponential gaps is near ln(n) times the mean: 14 for a million
 )
+_ROWS_A_PRINCIPAL: Final = 5  # below so many on average, the busiest are so by chance
+_OVERLAP: Final = 0.1  # share of the span above which a step back that was sorted is no jitter
 _LARGE_LOSS: Final = 0.1  # share of rows dropped above which the rest is another traffic
 
 
@@ -60,8 +70,10 @@ class TraceSummary:
         windows: How many whole windows there are, by window in s.
         gap_cv: Coefficient of variation of the gaps between arrivals; 1 for Poisson traffic.
         gap_autocorrelation: Of neighbouring gaps, from -1 to 1; 0 for Poisson traffic.
+        count_autocorrelation: Of the counts in neighbouring windows of :data:`CORRELATED_WINDOW_S`.
         gap_max_ns: Longest gap.
         gap_max_line: Row that ends it.
+        gaps_longest: The longest gaps, ns, each with the row that ends it.
         gap_zero_share: Share of the gaps that are 0.
         ties_max: Most arrivals at one instant.
         grid_ns: Step of the grid on which the times lie, or None.
@@ -72,6 +84,11 @@ class TraceSummary:
         duration_ns: Of a request.
         principals: How many there are.
         principal_top_share: Share of the rows that the busiest brings.
+        principal_zipf: Exponent of the Zipf law that fits their shares best; None for one principal.
+        statuses: Rows by the class of their answer, such as ``2xx``; empty where the trace has no status.
+        dropped: Rows left out because they cannot be used, by kind.
+        moved: Rows put elsewhere by sorting.
+        segments: Rows of each capture into which the file was split.
         taken: What was taken for what.
         ignored: Columns not used.
         repairs: What was changed because the user asked for it.
@@ -88,8 +105,10 @@ class TraceSummary:
     windows: dict[int, int]
     gap_cv: float | None
     gap_autocorrelation: float | None
+    count_autocorrelation: float | None
     gap_max_ns: int | None
     gap_max_line: int | None
+    gaps_longest: tuple[tuple[int, int], ...]
     gap_zero_share: float | None
     ties_max: int
     grid_ns: int | None
@@ -100,6 +119,11 @@ class TraceSummary:
     duration_ns: Quantiles | None
     principals: int
     principal_top_share: float
+    principal_zipf: float | None
+    statuses: dict[str, int]
+    dropped: dict[str, int]
+    moved: int
+    segments: tuple[int, ...]
     taken: tuple[str, ...]
     ignored: tuple[str, ...]
     repairs: tuple[str, ...]
@@ -137,11 +161,13 @@ class TraceSummary:
         yield "peak", f"{peaks}; {self.ties_max:,} at one instant"
         indices = ", ".join(f"{_shown(value)} over {window} s" for window, value in self.dispersion.items())
         yield "index of dispersion", f"{indices} (Poisson: 1)"
+        counts = _shown(self.count_autocorrelation, 3)
+        yield "", f"lag-1 autocorrelation of the counts over {CORRELATED_WINDOW_S} s {counts}"
         if self.gap_max_ns is not None:
             correlation = _shown(self.gap_autocorrelation, 4)
             yield "gaps", f"CV {_shown(self.gap_cv)} (Poisson: 1), lag-1 autocorrelation {correlation}"
-            zero = _percent(self.gap_zero_share)
-            yield "", f"longest {seconds_text(self.gap_max_ns)} s, ended by row {self.gap_max_line}; {zero} are 0"
+            longest = ", ".join(f"{seconds_text(gap_ns)} s before row {line}" for gap_ns, line in self.gaps_longest)
+            yield "", f"longest {longest or '0 s'}; {_percent(self.gap_zero_share)} are 0"
         if self.tokens is not None:
             yield "tokens", _quantiles_text(self.tokens, lambda tokens: f"{tokens:,}")
             top = _percent(self.tokens_top_share)
@@ -149,10 +175,10 @@ class TraceSummary:
         if self.duration_ns is not None:
             yield "duration", _quantiles_text(self.duration_ns, lambda ns: f"{seconds_text(ns)} s")
         if self.principals > 1:
-            yield (
-                "principals",
-                f"{self.principals:,}; the busiest brings {_percent(self.principal_top_share)} of the rows",
-            )
+            busiest = f"the busiest brings {_percent(self.principal_top_share)} of the rows"
+            yield "principals", f"{self.principals:,}; {busiest}; Zipf exponent {_shown(self.principal_zipf)}"
+        if self.statuses:
+            yield "answers", ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
 
 
 def inspect(path: Path, options: TraceOptions) -> TraceSummary:
@@ -166,7 +192,7 @@ def inspect(path: Path, options: TraceOptions) -> TraceSummary:
         ConfigError: If it cannot be read, with the row and what would be accepted.
     """
     detection = detect(path, options)
-    return summarise(path, detection, load_table(path, detection.reading))
+    return summarise(path, detection, load_table(path, detection.reading, status_column=detection.status_column))
 
 
 def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSummary:
@@ -176,6 +202,7 @@ def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSumma
     span_ns = int(at_ns[-1])
     longest = int(gaps.argmax()) if gaps.size else None
     sized = bool(detection.reading.tokens_columns)
+    by_principal = np.bincount(table.principal)
     figures = TraceSummary(
         file=str(path),
         sha256=table.sha256,
@@ -186,8 +213,10 @@ def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSumma
         windows={window: span_ns // (window * NS_PER_S) for window in DISPERSION_WINDOWS_S},
         gap_cv=variation(gaps),
         gap_autocorrelation=autocorrelation(gaps),
+        count_autocorrelation=_count_autocorrelation(at_ns),
         gap_max_ns=int(gaps[longest]) if longest is not None else None,
         gap_max_line=int(table.lines[longest + 1]) if longest is not None else None,
+        gaps_longest=tuple((int(gaps[k]), int(table.lines[k + 1])) for k in longest_gaps(gaps, _LONGEST_GAPS)),
         gap_zero_share=float((gaps == 0).mean()) if gaps.size else None,
         ties_max=longest_run(at_ns),
         grid_ns=grid_step(gaps),
@@ -197,22 +226,29 @@ def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSumma
         tokens_top_share=top_share(table.tokens) if sized else None,
         duration_ns=quantiles(table.duration_ns) if detection.reading.duration_column is not None else None,
         principals=table.principals,
-        principal_top_share=int(np.bincount(table.principal).max()) / len(at_ns),
+        principal_top_share=int(by_principal.max()) / len(at_ns),
+        principal_zipf=zipf_exponent(by_principal),
+        statuses=dict(sorted(table.tally.statuses.items())),
+        dropped={str(kind): count for kind, count in sorted(table.tally.dropped.items())},
+        moved=table.tally.late,
+        segments=tuple(segment.rows for segment in table.tally.segments),
         taken=detection.taken,
         ignored=detection.ignored,
         repairs=tuple(table.tally.repairs()),
         remarks=table.remarks,
         warnings=(),
     )
-    dropped = table.tally.dropped.total()
-    return replace(figures, warnings=(*detection.doubts, *_doubts(figures, dropped)))
+    return replace(figures, warnings=(*detection.doubts, *_doubts(figures, table.tally)))
 
 
-def _doubts(figures: TraceSummary, dropped: int) -> Iterator[str]:
+def _count_autocorrelation(at_ns: Integers) -> float | None:
+    window_ns = CORRELATED_WINDOW_S * NS_PER_S
+    return autocorrelation(window_counts(at_ns, window_ns)[: int(at_ns[-1]) // window_ns])
+
+
+def _doubts(figures: TraceSummary, tally: Tally) -> Iterator[str]:
     """Yield what should not be trusted in the figures, and why."""
-    if dropped > _LARGE_LOSS * (figures.rows + dropped):
-        lost = _percent(dropped / (figures.rows + dropped))
-        yield f"{lost} of the rows were dropped: what is left is another traffic than the one recorded"
+    yield from _doubts_of_repairs(figures, tally)
     if figures.rows < _FEW_ROWS:
         yield f"{figures.rows} rows: p99 is the maximum, and every other figure is rough"
     grid_ns = figures.grid_ns
@@ -224,6 +260,9 @@ def _doubts(figures: TraceSummary, dropped: int) -> Iterator[str]:
     elif figures.gap_zero_share is not None and figures.gap_zero_share >= _MANY_TIES:
         zero = _percent(figures.gap_zero_share)
         yield f"{zero} of the gaps are 0: their CV and autocorrelation show the resolution of the clock"
+    if figures.principals > 1 and figures.rows < _ROWS_A_PRINCIPAL * figures.principals:
+        few = f"{figures.rows / figures.principals:.1f} rows a principal on average"
+        yield f"{few}: who is busiest, and the Zipf exponent, are largely chance"
     short = [f"{window} s" for window, count in figures.windows.items() if count < 2]
     if short:
         yield f"the trace has no two whole windows of {' or '.join(short)}: no dispersion over these"
@@ -235,6 +274,27 @@ def _doubts(figures: TraceSummary, dropped: int) -> Iterator[str]:
         yield (
             f"the longest gap, {seconds_text(figures.gap_max_ns)} s before row {figures.gap_max_line}, is {times:,.0f}"
             " times the mean gap: a silence or a hole in the recording; the mean rate blends what lies on both sides"
+        )
+
+
+def _doubts_of_repairs(figures: TraceSummary, tally: Tally) -> Iterator[str]:
+    """Yield what the repairs that were asked for did to the figures."""
+    dropped = tally.dropped.total()
+    if dropped > _LARGE_LOSS * (figures.rows + dropped):
+        lost = _percent(dropped / (figures.rows + dropped))
+        yield f"{lost} of the rows were dropped: what is left is another traffic than the one recorded"
+    if tally.largest_step_ns > _OVERLAP * figures.span_ns:
+        step = seconds_text(tally.largest_step_ns)
+        yield f"a step back of {step} s was sorted: if two captures follow each other in the file, they overlap now"
+    if len(figures.segments) > 1 and not tally.apart:
+        yield (
+            f"the {len(figures.segments)} segments were laid end to end: what spans a seam (span, rate, gaps, windows)"
+            " was not recorded that way"
+        )
+    if tally.pushed_back:
+        yield (
+            f"{tally.pushed_back:,} rows were answered 429 or 503: callers who then tried again are rows of their own,"
+            " and a client that retries would ask for them twice"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from sim.manifest.documents import parse_document
 from sim.manifest.inputs import read_bytes
 from sim.workload.traces.assume import ServiceTime, assumed_profile
-from sim.workload.traces.rows import TraceTable
+from sim.workload.traces.table import TraceTable
 from tollgate.core.errors import ConfigError, nearest
 from tollgate.decision.profile import AdmissionProfile
 

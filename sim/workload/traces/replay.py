@@ -15,7 +15,8 @@ from pathlib import Path
 
 from sim.workload.blocks import BLOCK_ROWS
 from sim.workload.traces.columns import Reading
-from sim.workload.traces.rows import ArrivalReader, TraceRow, TraceTable, load_table
+from sim.workload.traces.rows import ArrivalReader, TraceRow
+from sim.workload.traces.table import TraceTable, load_table
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MS, fraction
 

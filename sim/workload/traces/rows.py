@@ -1,35 +1,34 @@
 """From cells to arrivals: integers, in the order of time, with every repair counted.
 
 This module owns what a row of a trace means and what happens to rows that mean nothing. It must not know figures or
-manifests. A row goes through as it is, or stops the import with its number, or is dropped or moved because the user
-asked for that; there is no fourth way.
+manifests. A row goes through as it is, or stops the import with its number, or is dropped, moved or filled in because
+the user asked for that; there is no other way.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sim.workload.traces.columns import Reading
+from sim.workload.traces.columns import MAX_SEGMENTS, Reading
 from sim.workload.traces.faults import BadCellError, Fault, FaultKind
-from sim.workload.traces.reader import Row, RowReader
-from sim.workload.traces.timestamps import DateTimeParser, LengthParser, seconds_text, time_parser
+from sim.workload.traces.lines import Row
+from sim.workload.traces.reader import RowReader
+from sim.workload.traces.tally import Segment, Tally
+from sim.workload.traces.timestamps import MAX_NS, DateTimeParser, LengthParser, seconds_text, time_parser
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import MAX_SAFE_INTEGER
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_PRINCIPALS: Final = 100_000
 """Most principals of one trace, a tenth of what a stream may have; a column with more is rather an id of the request.
 """
 
 _SIZE_ALLOWED: Final = "a whole number from 0 to 2^53-1"
+_SIZE_DIGITS: Final = 16  # of 2^53-1
+_MISSING: Final = frozenset({"", "-"})  # "-" is how access logs write what a server does not know
+_PUSHED_BACK: Final = frozenset({"429", "503"})
+_FAR_NS: Final = MAX_NS // 2  # two instants this near to 0 differ by less than 64 bits hold
 
 
 class TraceRow(NamedTuple):
@@ -37,7 +36,7 @@ class TraceRow(NamedTuple):
 
     Attributes:
         line: Physical line of the file on which the row starts, from 1.
-        at_ns: Instant of arrival, on the clock of the file, ns.
+        at_ns: Instant of arrival, ns: on the clock of the file, or of its first segment.
         tokens: Size; 0 where the trace has no sizes.
         principal: Number of whom it belongs to, from 0 in the order of first appearance in the file.
         duration_ns: How long it took; -1 where the trace does not say.
@@ -50,90 +49,35 @@ class TraceRow(NamedTuple):
     duration_ns: int
 
 
-@dataclass(slots=True)
-class Tally:
-    """What was met while reading.
-
-    Attributes:
-        rows: Rows kept.
-        dropped: Rows left out, by kind.
-        first_dropped: Row number of the first of each kind.
-        late: Rows that came after a later one and were moved by sorting.
-        steps_back: Places at which the time steps back.
-        largest_step_ns: Longest of these steps.
-        largest_step_line: Row at which it is.
-        cut: Values with digits below one nanosecond, which were cut off.
-        duplicates: Rows equal in every cell to another of the same instant (kept: they may well be real).
-        unnamed: Rows that name no principal; together they count as one.
-        zoned: Whether date-times carry a zone; None for numbers.
-    """
-
-    rows: int = 0
-    dropped: Counter[FaultKind] = field(default_factory=Counter)
-    first_dropped: dict[FaultKind, int] = field(default_factory=dict)
-    late: int = 0
-    steps_back: int = 0
-    largest_step_ns: int = 0
-    largest_step_line: int = 0
-    cut: int = 0
-    duplicates: int = 0
-    unnamed: int = 0
-    zoned: bool | None = None
-
-    def drop(self, fault: Fault) -> None:
-        """Count a row that is left out."""
-        self.dropped[fault.kind] += 1
-        self.first_dropped.setdefault(fault.kind, fault.line)
-
-    def repairs(self) -> list[str]:
-        """Return what was changed because the user asked for it, one sentence each."""
-        found = [
-            f"dropped: {count:,} for a {kind} (the first is row {self.first_dropped[kind]})"
-            for kind, count in sorted(self.dropped.items())
-        ]
-        if self.late:
-            largest = f"{seconds_text(self.largest_step_ns)} s at row {self.largest_step_line}"
-            found.append(
-                f"sorted: {self.late:,} rows moved; steps back in time: {self.steps_back:,}, the largest {largest}"
-            )
-        return found
-
-    def remarks(self) -> list[str]:
-        """Return what was met and left as it is, one sentence each."""
-        found = []
-        if self.cut:
-            found.append(
-                f"digits below 1 ns cut off in {self.cut:,} values (towards the past; the order of rows is kept)"
-            )
-        if self.zoned is False:
-            found.append("the times carry no zone and are read as UTC; only their differences are used")
-        if self.duplicates:
-            found.append(f"rows equal to another of the same instant: {self.duplicates:,}, kept")
-        if self.unnamed:
-            found.append(f"rows that name no principal: {self.unnamed:,}, put together under one")
-        return found
-
-
 class ArrivalReader:
     """Iterates once over the arrivals of a trace.
 
     Attributes:
-        source: The reader of the bytes; its digest is complete once the arrivals are exhausted.
+        source: The reader of the rows; its digest is complete once the arrivals are exhausted.
         tally: Counts so far.
-        principals: Number of principals so far.
     """
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, path: Path, reading: Reading, *, status_column: str | None = None) -> None:
+        """Prepare to read.
+
+        Args:
+            path: The file.
+            reading: How it is read.
+            status_column: Column of the answers' status, to be counted; None to leave it.
+        """
         self.source = RowReader(path, reading.format)
         self.tally = Tally()
         self._path = path
         self._reading = reading
+        self._status_column = status_column
         self._times = time_parser(reading.time_unit)
         self._durations = LengthParser(reading.duration_unit) if reading.duration_unit is not None else None
         self._numbers: dict[str, int] = {}
         self._latest: TraceRow | None = None  # the kept row with the largest instant
         self._previous: TraceRow | None = None  # the kept row before this one in the file
         self._contents: set[object] = set()  # of the rows of the instant at hand
+        self._shift_ns = 0  # from the clock of the file to that of the first segment
+        self._segment = _OpenSegment()
 
     @property
     def principals(self) -> int:
@@ -150,6 +94,8 @@ class ArrivalReader:
         """
         for row in self.source:
             arrival = row if isinstance(row, Fault) else self._interpret(row)
+            if arrival is None:
+                continue
             if isinstance(arrival, Fault):
                 if not self._reading.drop_invalid:
                     raise arrival.error(str(self._path))
@@ -157,39 +103,56 @@ class ArrivalReader:
                 continue
             self._count(arrival, row)
             yield arrival
-        self.tally.cut = self._times.cut + (self._durations.cut if self._durations is not None else 0)
-        self.tally.zoned = self._times.zoned if isinstance(self._times, DateTimeParser) else None
-        if self.tally.rows == 0:
-            raise ConfigError("", "no row that can be used", "at least one arrival", file=str(self._path))
+        self._finish()
 
-    def _interpret(self, row: Row) -> TraceRow | Fault:
-        """Return the arrival a row stands for, or why it stands for none."""
+    def _interpret(self, row: Row) -> TraceRow | Fault | None:
+        """Return the arrival a row stands for, or why it stands for none; None if it is of a segment not asked for."""
         reading, cells = self._reading, row.cells
         column, kind = reading.time_column, FaultKind.TIME
+        missing = 0
         try:
-            at_ns = self._times.parse(_text(cells, column))
+            cell = cells.get(column)
+            at_ns = self._times.parse(cell.strip() if isinstance(cell, str) else "")
             kind, tokens = FaultKind.SIZE, 0
             for column in reading.tokens_columns:
-                tokens = _sum(tokens, _text(cells, column))
+                cell = cells.get(column)
+                if isinstance(cell, str) and cell.isdigit() and len(cell) < _SIZE_DIGITS and cell.isascii():
+                    tokens += int(cell)
+                elif reading.missing_size is not None and _is_missing(cell):
+                    tokens += reading.missing_size
+                    missing += 1
+                else:
+                    tokens += _size(cell)
+            _check_size(tokens)
             kind, duration_ns = FaultKind.DURATION, -1
             if self._durations is not None and reading.duration_column is not None:
                 column = reading.duration_column
-                duration_ns = self._durations.parse(_text(cells, column))
+                cell = cells.get(column)
+                duration_ns = self._durations.parse(cell.strip() if isinstance(cell, str) else "")
+                if reading.time_is == "end":
+                    at_ns = _start_ns(at_ns, duration_ns)
         except BadCellError as error:
-            return Fault(row.line, kind, column, cells.get(column), error.allowed)
-        if reading.time_is == "end":
-            at_ns -= duration_ns
-        if self._latest is not None and at_ns < self._latest.at_ns and not reading.sort:
-            return self._step_back(row, self._latest.at_ns - at_ns, self._latest.line)
-        return TraceRow(row.line, at_ns, tokens, self._principal(row), duration_ns)
+            return Fault(
+                row.line, kind, column, cells.get(column), error.allowed, self._way_out(kind, cells.get(column))
+            )
+        latest = self._latest
+        if reading.split_on_step_back:
+            at_ns = self._in_segment(row, at_ns)
+            if reading.segment not in {None, self._segment.number}:
+                self.tally.apart += 1
+                return None
+        elif latest is not None and at_ns < latest.at_ns and not reading.sort:
+            return self._step_back(row, latest.at_ns - at_ns, latest.line)
+        self.tally.missing_sizes += missing
+        principal = self._principal(row) if reading.principal_column is not None else self._numbers.setdefault("", 0)
+        return TraceRow(row.line, at_ns, tokens, principal, duration_ns)
 
     def _principal(self, row: Row) -> int:
         column = self._reading.principal_column
-        name = ""
-        if column is not None:
-            cell = row.cells.get(column)
-            name = cell if isinstance(cell, str) else ""
-            self.tally.unnamed += not name
+        cell = row.cells.get(column or "")
+        name = cell if isinstance(cell, str) else ""
+        if not name:
+            self.tally.unnamed += 1
         number = self._numbers.setdefault(name, len(self._numbers))
         if number >= MAX_PRINCIPALS:
             raise ConfigError(
@@ -200,6 +163,32 @@ class ArrivalReader:
             )
         return number
 
+    def _in_segment(self, row: Row, file_ns: int) -> int:
+        """Return where a row lies on the clock of the first segment, opening another one at a step back."""
+        segment = self._segment
+        if file_ns < segment.latest_ns:
+            self.tally.segments.append(Segment(segment.line, segment.step_ns, segment.rows))
+            if segment.number == MAX_SEGMENTS:
+                raise ConfigError(
+                    f"row {row.line}",
+                    f"{MAX_SEGMENTS} steps back in time so far",
+                    f"at most {MAX_SEGMENTS} segments: this many are rows that were written a little late",
+                    file=str(self._path),
+                    hint="--sort puts them in order",
+                )
+            if self._reading.segment is None:
+                self._shift_ns += segment.latest_ns + self._reading.segment_gap_ns - file_ns
+            self._segment = segment = _OpenSegment(segment.number + 1, row.line, segment.latest_ns - file_ns)
+        elif segment.rows == 0:
+            segment.line = row.line
+        segment.latest_ns = file_ns
+        segment.rows += 1
+        at_ns = file_ns + self._shift_ns
+        if at_ns > MAX_NS:
+            allowed = f"segments that end to end are shorter than {seconds_text(MAX_NS)} s"
+            raise ConfigError(f"row {row.line}", f"{seconds_text(at_ns)} s", allowed, file=str(self._path))
+        return at_ns
+
     def _step_back(self, row: Row, step_ns: int, latest_line: int) -> Fault:
         column = self._reading.time_column
         return Fault(
@@ -208,8 +197,16 @@ class ArrivalReader:
             column,
             row.cells.get(column),
             f"a time not before that of row {latest_line}: row {row.line} steps back by {seconds_text(step_ns)} s",
-            "--sort merges all rows by time, --drop-invalid leaves out each row that is behind;"
-            f" if two captures were laid one after the other, split the file before row {row.line}",
+            "--sort merges all rows by time, --drop-invalid leaves out each row that is behind, --split-on-step-back"
+            f" takes row {row.line} as the start of another capture and lays it behind the first",
+        )
+
+    def _way_out(self, kind: FaultKind, cell: object) -> str:
+        """Return what a user may ask for at a row whose size is missing."""
+        if kind is not FaultKind.SIZE or not _is_missing(cell):
+            return ""
+        return (
+            '--missing-size N lets it count as N, --drop-invalid leaves the row out, --tokens-columns "" reads no sizes'
         )
 
     def _count(self, arrival: TraceRow, row: Row | Fault) -> None:
@@ -227,92 +224,66 @@ class ArrivalReader:
         if previous is None or arrival.at_ns != previous.at_ns:
             self._contents.clear()
         if isinstance(row, Row):
-            tally.duplicates += row.content in self._contents
+            if row.content in self._contents:
+                tally.duplicates += 1
             self._contents.add(row.content)
+            if self._status_column is not None:
+                self._count_status(row.cells.get(self._status_column))
         self._previous = arrival
 
+    def _count_status(self, cell: object) -> None:
+        status = cell.strip() if isinstance(cell, str) else ""
+        known = len(status) == 3 and status.isascii() and status.isdigit() and status != "000"
+        self.tally.statuses[f"{status[0]}xx" if known else "none"] += 1
+        self.tally.pushed_back += status in _PUSHED_BACK
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TraceTable:
-    """All arrivals of a trace as columns, in the order of time (rows of one instant in the order of the file).
-
-    Attributes:
-        lines: Row numbers in the file, shape ``(n,)``.
-        at_ns: Arrivals from the first one, ns, shape ``(n,)``.
-        tokens: Sizes, shape ``(n,)``.
-        principal: Numbers of the principals, shape ``(n,)``.
-        duration_ns: Durations or -1, shape ``(n,)``.
-        principals: How many principals there are.
-        sha256: Hex digest of the file's bytes.
-        tally: What was met while reading.
-        remarks: What the bytes looked like.
-    """
-
-    lines: NDArray[np.int64]
-    at_ns: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    principal: NDArray[np.int64]
-    duration_ns: NDArray[np.int64]
-    principals: int
-    sha256: str
-    tally: Tally
-    remarks: tuple[str, ...]
+    def _finish(self) -> None:
+        tally, reading, segment = self.tally, self._reading, self._segment
+        tally.cut = self._times.cut + (self._durations.cut if self._durations is not None else 0)
+        tally.zoned = self._times.zoned if isinstance(self._times, DateTimeParser) else None
+        if segment.rows:
+            tally.segments.append(Segment(segment.line, segment.step_ns, segment.rows))
+            if reading.segment is not None and reading.segment > segment.number:
+                allowed = (
+                    f"a segment from 1 to {segment.number}: the file steps back in time {segment.number - 1} times"
+                )
+                raise ConfigError("segment", reading.segment, allowed, file=str(self._path))
+        if tally.rows == 0:
+            raise ConfigError("", "no row that can be used", "at least one arrival", file=str(self._path))
 
 
-def load_table(path: Path, reading: Reading) -> TraceTable:
-    """Read all arrivals of a trace.
+class _OpenSegment:
+    """The capture at hand: its number from 1, its first row, how far that steps back, the instant of its latest row."""
 
-    Five integers a row are kept, 40 MB for a million rows; the texts are not.
+    __slots__ = ("latest_ns", "line", "number", "rows", "step_ns")
 
-    Raises:
-        ConfigError: See :class:`ArrivalReader`.
-    """
-    import numpy as np  # noqa: PLC0415 - parsing alone does not need it
-
-    arrivals = ArrivalReader(path, reading)
-    columns = [array("q") for _ in TraceRow._fields]
-    for arrival in arrivals:
-        for column, value in zip(columns, arrival, strict=True):
-            column.append(value)
-    lines, at_ns, tokens, principal, duration_ns = (np.frombuffer(column, dtype=np.int64) for column in columns)
-    if arrivals.tally.late:
-        order = np.argsort(at_ns, kind="stable")
-        lines, at_ns, tokens, principal, duration_ns = (
-            column[order] for column in (lines, at_ns, tokens, principal, duration_ns)
-        )
-    remarks = (*arrivals.source.remarks(), *arrivals.tally.remarks())
-    return TraceTable(
-        lines,
-        at_ns - at_ns[0],
-        tokens,
-        principal,
-        duration_ns,
-        arrivals.principals,
-        arrivals.source.sha256,
-        arrivals.tally,
-        remarks,
-    )
+    def __init__(self, number: int = 1, line: int = 0, step_ns: int = 0) -> None:
+        self.number = number
+        self.line = line
+        self.step_ns = step_ns
+        self.rows = 0
+        self.latest_ns = -MAX_NS
 
 
-def _text(cells: Mapping[str, object], column: str) -> str:
-    """Return a cell as text; what is missing or no scalar becomes a text that no parser accepts."""
-    cell = cells.get(column)
-    return cell.strip() if isinstance(cell, str) else ""
+def _start_ns(end_ns: int, duration_ns: int) -> int:
+    if end_ns > _FAR_NS or duration_ns > _FAR_NS:
+        raise BadCellError(f"an end and a duration below {_FAR_NS} ns")
+    return end_ns - duration_ns
 
 
-def _sum(tokens: int, text: str) -> int:
-    """Return ``tokens`` plus the size in ``text``."""
-    tokens += _size(text)
+def _is_missing(cell: object) -> bool:
+    return cell is None or (isinstance(cell, str) and cell.strip() in _MISSING)
+
+
+def _check_size(tokens: int) -> None:
     if tokens > MAX_SAFE_INTEGER:
         raise BadCellError(_SIZE_ALLOWED)
-    return tokens
 
 
-def _size(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 16:
-        return int(text)
+def _size(cell: object) -> int:
+    text = cell.strip() if isinstance(cell, str) else ""
     # Some exporters turn a column of counts with one hole into floats, "4808.0"; the point loses nothing.
     whole, point, rest = text.partition(".")
-    if point and not rest.strip("0") and whole.isascii() and whole.isdigit() and len(whole) <= 16:
+    if whole.isascii() and whole.isdigit() and len(whole) <= _SIZE_DIGITS and (not point or not rest.strip("0")):
         return int(whole)
     raise BadCellError(_SIZE_ALLOWED)

@@ -35,9 +35,13 @@ _DATE_TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,40}))?"
     r" ?(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))?"
 )
+# How access logs write it: 08/Mar/2026:03:00:01 -0400.
+_LOG_TIME = re.compile(r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4})")
+_MONTH_NAMES: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_MONTHS: Final = {_MONTH_NAMES[3 * k : 3 * k + 3]: f"{k + 1:02d}" for k in range(12)}
 _DECIMAL = re.compile(r"([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:[eE]([+-]?[0-9]{1,2}))?")
 
-_DATE_TIME_FORM = "a date-time such as 2023-11-16 18:17:03.9799600 or 2023-11-16T18:17:03Z"
+_DATE_TIME_FORM = "a date-time such as 2023-11-16 18:17:03.9799600, 2023-11-16T18:17:03Z or 16/Nov/2023:18:17:03 +0000"
 
 # A first value this large cannot be an offset from the start of a capture that anyone would replay, but is an instant
 # after 1973 (for seconds: after 2001) counted from 1970 in the unit named.
@@ -84,8 +88,8 @@ def guess_unit(name: str, samples: Iterable[str]) -> UnitGuess:
         name: Name of the column.
         samples: Its first values, in the order of the file.
     """
-    readable = [text for text in samples if _DATE_TIME.fullmatch(text) or _DECIMAL.fullmatch(text)]
-    if readable and _DATE_TIME.fullmatch(readable[0]):
+    readable = [text for text in samples if _is_date_time(text) or _DECIMAL.fullmatch(text)]
+    if readable and _is_date_time(readable[0]):
         return UnitGuess("date-time", "the values are date-times", certain=True)
     words = name_words(name)
     if len(words) > 1 and words[-1] in _UNIT_WORDS:
@@ -180,7 +184,7 @@ class LengthParser:
 
 
 class DateTimeParser:
-    """Reads date-times, all with a zone or all without.
+    """Reads date-times, all with a zone or all without, in ISO 8601 or as access logs write them.
 
     A time without a zone is read as UTC: only differences matter, and they are right unless the clocks were changed
     inside the file.
@@ -204,13 +208,14 @@ class DateTimeParser:
         """Return the instant in nanoseconds since 1970-01-01T00:00:00 UTC.
 
         Args:
-            text: Date, ``T`` or a space, time, any number of fraction digits, and a zone or none.
+            text: Date, ``T`` or a space, time, any number of fraction digits, and a zone or none; or day, month,
+                year, time and zone like ``08/Mar/2026:03:00:01 -0400``.
 
         Raises:
             BadCellError: If the text is no date-time, lies before 1970 or after 2262, or has a zone where others have
                 none.
         """
-        match = _DATE_TIME.fullmatch(text)
+        match = _DATE_TIME.fullmatch(text) or _DATE_TIME.fullmatch(_from_log(text))
         if match is None:
             raise BadCellError(_DATE_TIME_FORM)
         day, hour, minute, second, fraction, utc, sign, zone_hour, zone_minute = match.groups()
@@ -244,6 +249,19 @@ TimeParser = LengthParser | DateTimeParser
 def time_parser(unit: TimeUnit) -> TimeParser:
     """Return a parser for times in the given unit."""
     return DateTimeParser() if unit == "date-time" else LengthParser(unit)
+
+
+def _is_date_time(text: str) -> bool:
+    return _DATE_TIME.fullmatch(_from_log(text)) is not None
+
+
+def _from_log(text: str) -> str:
+    """Return the time of an access log in the order of ISO 8601; any other text as it is."""
+    match = _LOG_TIME.fullmatch(text)
+    if match is None:
+        return text
+    day, month, year, rest = match.groups()
+    return f"{year}-{_MONTHS.get(month, month)}-{day} {rest}"
 
 
 def _day_ns(day: str) -> int:

@@ -22,7 +22,7 @@ from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.flow import flow, printable
 from sim.workload.traces.limits import Limits, assumed_limits, limits_of_file
 from sim.workload.traces.replay import TraceSpec
-from sim.workload.traces.rows import TraceTable, load_table
+from sim.workload.traces.table import TraceTable, load_table
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.errors import ConfigError
 from tollgate.core.ids import lane_name
@@ -122,7 +122,9 @@ def to_manifest(path: Path, options: TraceOptions, manifest: ManifestOptions) ->
         provider=flow(limits.provider),
         service=f"{flow(service.block)}    # {_service_mark(spec, manifest)}",
         wait_bound=ms_text(_wait_bound_ns(limits)),
-        provenance="\n".join(f"- {flow(entry)}" for entry in _provenance(path, detection, spec, service, limits)),
+        provenance="\n".join(
+            f"- {flow(entry)}" for entry in _provenance(path, detection, table, spec, service, limits)
+        ),
     )
 
 
@@ -195,7 +197,7 @@ def _wait_bound_ns(limits: Limits) -> int:
 
 
 def _provenance(
-    path: Path, detection: Detection, spec: TraceSpec, service: ServiceTime, limits: Limits
+    path: Path, detection: Detection, table: TraceTable, spec: TraceSpec, service: ServiceTime, limits: Limits
 ) -> Iterator[dict[str, str]]:
     """Yield where the values come from; what a limits file says needs no entry, it is what is tested."""
 
@@ -204,7 +206,8 @@ def _provenance(
 
     arrivals = "streams[0].arrivals"
     yield entry(arrivals, "instants", "measured", f"{spec.time_column!r} of {path.name}")
-    yield from (entry(arrivals, "unit", "assumed", doubt) for doubt in detection.doubts)
+    yield from (entry(arrivals, "repair", "assumed", f"asked for: {what}") for what in table.tally.repairs())
+    yield from (entry(arrivals, "reading", "assumed", doubt) for doubt in detection.doubts)
     if spec.tokens_columns:
         yield entry(arrivals, "tokens", "measured", f"{' + '.join(map(repr, spec.tokens_columns))} of {path.name}")
     else:

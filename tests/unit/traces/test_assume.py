@@ -8,7 +8,7 @@ from sim.workload.traces.assume import assumed_profile, drain_s, generous, servi
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceSpec
-from sim.workload.traces.rows import load_table
+from sim.workload.traces.table import load_table
 from tollgate.core.errors import ConfigError
 
 MS = 10**6

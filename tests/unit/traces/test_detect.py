@@ -94,7 +94,15 @@ def test_an_end_time_without_a_duration_is_a_doubt(csv):
         ({"time_is": "middle"}, "--time-is", ""),
         ({"time_is": "end"}, "--time-is", "name it with --duration-column"),
         ({"duration_unit": "s"}, "--duration-unit", ""),
-        ({"format": "clf"}, "--format", ""),
+        ({"format": "clff"}, "--format", 'did you mean "clf"?'),
+        ({"segment": 1}, "--segment", ""),
+        ({"sort": True, "split_on_step_back": True}, "--sort", ""),
+        ({"missing_size": -1}, "--missing-size", ""),
+        ({"tokens_columns": (), "missing_size": 0}, "--missing-size", ""),
+        ({"split_on_step_back": True, "segment": 0}, "--segment", ""),
+        ({"split_on_step_back": True, "segment_gap_seconds": "-1"}, "--segment-gap-seconds", ""),
+        ({"split_on_step_back": True, "segment_gap_seconds": "0.0000000001"}, "--segment-gap-seconds", ""),
+        ({"split_on_step_back": True, "segment": 1, "segment_gap_seconds": "1"}, "--segment-gap-seconds", ""),
     ],
 )
 def test_an_option_that_cannot_be_followed_is_named(csv, options, path, hint):
@@ -111,3 +119,58 @@ def test_a_file_without_a_column_of_times_says_which_columns_it_has(csv):
 def test_durations_that_are_date_times_are_refused(csv):
     with pytest.raises(ConfigError, match="column 'duration': got 'date-times'; allowed: lengths of time"):
         detect(csv("ts,duration", "1,2023-11-16 18:17:03"), TraceOptions())
+
+
+def test_an_access_log_is_taken_for_what_it_is_and_doubted(fixtures):
+    detection = detect(fixtures / "access.log", TraceOptions())
+    reading = detection.reading
+    assert (reading.format, reading.time_column, reading.time_unit, reading.time_is) == (
+        "clf",
+        "time",
+        "date-time",
+        "start",
+    )
+    assert (reading.tokens_columns, reading.principal_column, detection.status_column) == (("bytes",), "user", "status")
+    assert detection.taken[0] == "access log in the combined form"
+    assert any("limits on tokens count bytes" in text for text in detection.doubts)
+    assert any("nginx when its answer was sent" in text for text in detection.doubts)
+
+
+def test_without_users_the_hosts_of_an_access_log_are_principals_and_that_is_doubted(fixtures):
+    detection = detect(fixtures / "common.log", TraceOptions())
+    assert detection.taken[0] == "access log in the common form"
+    assert detection.reading.principal_column == "host"
+    assert any("addresses stand for principals" in text for text in detection.doubts)
+    told = detect(fixtures / "common.log", TraceOptions(principal_column="user", tokens_columns=(), time_is="start"))
+    assert told.reading.principal_column == "user"
+    assert told.doubts == ()
+
+
+def test_times_that_nginx_writes_are_ends_and_the_finer_one_is_taken(fixtures):
+    detection = detect(fixtures / "access.ndjson", TraceOptions())
+    reading = detection.reading
+    assert (reading.time_column, reading.time_unit, reading.time_is) == ("msec", "s", "end")
+    assert (reading.duration_column, reading.principal_column) == ("request_time", "remote_user")
+    assert detection.status_column == "status"
+
+
+@pytest.mark.parametrize(
+    ("header", "what"),
+    [
+        ("client,windows,mean_rate_per_s,active_share", "a population of clients"),
+        ("Type,Name,Request Count,Failure Count,Average Response Time", "totals of a load test"),
+        ("Timestamp,User Count,Type,Name,Total Request Count", "the history of a load test"),
+        ("start_time,end_time,project_id,num_model_requests,input_tokens", "usage by period"),
+        ("metric_name,timestamp,metric_value,check,scenario", "samples of metrics"),
+    ],
+)
+def test_a_file_whose_rows_are_no_requests_is_refused_saying_what_it_is(csv, header, what):
+    path = csv(header, ",".join("1" for _ in header.split(",")))
+    with pytest.raises(ConfigError, match=f"got '{what}.*allowed: one row for each request, with its time"):
+        detect(path, TraceOptions())
+
+
+def test_who_names_the_time_knows_what_a_row_is(csv):
+    path = csv("metric_name,timestamp,metric_value", "http_req_duration,1772953200,212.4")
+    options = TraceOptions(time_column="timestamp", duration_column="metric_value", duration_unit="ms")
+    assert detect(path, options).reading.duration_column == "metric_value"

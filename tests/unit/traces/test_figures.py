@@ -9,6 +9,7 @@ from sim.workload.traces.figures import (
     autocorrelation,
     dispersion,
     grid_step,
+    longest_gaps,
     longest_run,
     most_in_service,
     quantiles,
@@ -16,6 +17,7 @@ from sim.workload.traces.figures import (
     top_share,
     variation,
     window_counts,
+    zipf_exponent,
 )
 
 
@@ -78,3 +80,25 @@ def test_most_in_service_frees_a_place_before_it_takes_one():
 def test_the_top_share_takes_one_percent_rounded_up():
     assert top_share(column(*[1] * 100, 100)) == pytest.approx(101 / 200)
     assert top_share(column(0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "exponent"),
+    [
+        ((60, 30, 20, 15, 12), 1),  # 60 / k: the very shares of s = 1, which no other s explains better
+        ((20, 30, 60, 12, 15), 1),
+        ((3600, 900, 400, 225, 144, 100), 2),
+        ((7, 7, 7), 0),
+        ((10**9, 1), 20),
+        ((5,), None),
+    ],
+)
+def test_the_zipf_exponent_of_shares_that_follow_the_law_is_theirs(counts, exponent):
+    found = zipf_exponent(column(*counts))
+    assert found == (None if exponent is None else pytest.approx(exponent, abs=1e-9))
+
+
+def test_the_longest_gaps_come_longest_first_and_zero_is_none():
+    assert longest_gaps(column(4, 9, 0, 9, 2, 4), 3).tolist() == [1, 3, 0]
+    assert longest_gaps(column(4, 0), 3).tolist() == [0]
+    assert longest_gaps(column(), 3).tolist() == []

@@ -21,6 +21,8 @@ def test_figures_of_ticks(fixtures):
     assert figures.windows == {1: 3, 10: 0, 60: 0}
     assert figures.dispersion == {1: pytest.approx(8 / 15), 10: None, 60: None}
     assert (figures.gap_max_ns, figures.gap_max_line, figures.gap_zero_share) == (1_500_000_000, 7, 0)
+    # The gaps are 500 ms, 100 ns, 749,999,900 ns, 750 ms and 1.5 s.
+    assert figures.gaps_longest == ((1_500_000_000, 7), (750_000_000, 6), (749_999_900, 5))
     assert (figures.ties_max, figures.peak, figures.grid_ns) == (1, {1: 3, 10: 6}, None)
     assert figures.tokens == Quantiles(330, 660, 660, 660)
     assert figures.tokens_top_share == pytest.approx(660 / 2310)
@@ -45,7 +47,8 @@ def test_figures_of_a_grid_and_the_warning_not_to_trust_them(fixtures):
 
 def test_repairs_and_what_is_left_after_them_are_told(fixtures):
     figures = inspect(fixtures / "two_weeks.jsonl", TraceOptions(drop_invalid=True))
-    assert figures.repairs == ("dropped: 3 for a step back in time (the first is row 5)",)
+    assert figures.repairs == ("dropped: 3 for a step back in time (rows 5, 6, 7; in the first 'timestamp' was '0')",)
+    assert figures.dropped == {"step back in time": 3}
     assert "42.9 % of the rows were dropped: what is left is another traffic than the one recorded" in figures.warnings
 
 
@@ -83,7 +86,8 @@ def test_durations_and_principals_are_described(fixtures):
     figures = inspect(fixtures / "ended.csv", TraceOptions())
     assert figures.duration_ns == Quantiles(S // 4, 3 * S, 3 * S, 3 * S)
     assert (figures.principals, figures.principal_top_share) == (3, 0.5)
-    assert "principals           3; the busiest brings 50.0 % of the rows" in figures.render()
+    assert "principals           3; the busiest brings 50.0 % of the rows; Zipf exponent" in figures.render()
+    assert any("1.3 rows a principal on average: who is busiest" in text for text in figures.warnings)
 
 
 def test_json_is_plain_and_complete(fixtures):
@@ -99,3 +103,35 @@ def test_the_text_shows_what_was_taken_for_what(fixtures):
     text = inspect(fixtures / "grid.jsonl", TraceOptions()).render()
     for part in ("7 over 9 s", "read as", "'timestamp' in ms", "not used: 'blocks'", "met in the file", "to doubt"):
         assert part in text
+
+
+def test_answers_are_counted_and_a_log_of_refusals_is_doubted(fixtures):
+    figures = inspect(fixtures / "access.log", TraceOptions(sort=True, drop_invalid=True, missing_size=0))
+    assert figures.statuses == {"2xx": 2, "3xx": 1, "4xx": 2, "5xx": 1}
+    assert "answers              2 2xx, 1 3xx, 2 4xx, 1 5xx" in figures.render()
+    assert (figures.dropped, figures.moved) == ({"row that cannot be read": 1}, 1)
+    assert any("2 rows were answered 429 or 503: callers who then tried again" in text for text in figures.warnings)
+
+
+def test_statuses_that_are_none_are_counted_as_none(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    rows = ['"0"', "200", "null", '"000"', "2000", "true", "[1]"]
+    path.write_text("".join(f'{{"ts": {k}, "status": {status}}}\n' for k, status in enumerate(rows)))
+    assert inspect(path, TraceOptions()).statuses == {"2xx": 1, "none": 6}
+
+
+def test_captures_sorted_into_each_other_and_captures_laid_end_to_end_are_doubted(fixtures):
+    merged = inspect(fixtures / "two_weeks.jsonl", TraceOptions(sort=True))
+    assert any("step back of 604453 s was sorted" in text and "overlap" in text for text in merged.warnings)
+    split = inspect(fixtures / "two_weeks.jsonl", TraceOptions(split_on_step_back=True))
+    assert split.segments == (4, 3)
+    assert any("2 segments were laid end to end" in text for text in split.warnings)
+    alone = inspect(fixtures / "two_weeks.jsonl", TraceOptions(split_on_step_back=True, segment=2))
+    assert not any("end to end" in text for text in alone.warnings)
+
+
+def test_counts_of_ten_seconds_are_correlated_over_whole_windows(tmp_path):
+    path = tmp_path / "trace.csv"
+    # Whole windows hold 3 1 3 1: deviations 1 -1 1 -1, three products of -1 over four squares. The last is cut short.
+    path.write_text("ts_s\n" + "".join(f"{t}\n" for t in [0, 1, 2, 10, 20, 21, 22, 30, 40]))
+    assert inspect(path, TraceOptions()).count_autocorrelation == pytest.approx(-3 / 4)

@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from sim.workload.traces.faults import Fault
-from sim.workload.traces.reader import MAX_COLUMNS, MAX_LINE_BYTES, Row, RowReader, first_rows, sniff_format
+from sim.workload.traces.lines import MAX_COLUMNS, MAX_LINE_BYTES, Row
+from sim.workload.traces.reader import RowReader, first_rows, sniff_format
 from tollgate.core.errors import ConfigError
 
 
@@ -28,7 +29,7 @@ def lines_and_values(reader):
 def test_cr_lf_and_a_missing_final_line_end_are_read_and_reported(trace):
     reader = RowReader(trace(b"t,n\r\n1,2\r\n3,4"), "csv")
     assert lines_and_values(reader) == [(2, ["1", "2"]), (3, ["3", "4"])]
-    assert (reader.crlf, reader.final_newline) == (2, False)
+    assert (reader.lines.crlf, reader.lines.final_newline) == (2, False)
     assert reader.remarks() == [
         "2 of 3 lines end in CR LF",
         "the last line has no line end; it was read like any other",

@@ -6,60 +6,96 @@ each source file; where the copy is only the head of its source, figures that de
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sim.manifest import load
 from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
+from sim.workload.traces.figures import zipf_exponent
 from sim.workload.traces.inspect import inspect
 from sim.workload.traces.replay import TraceSpec, replay
+from sim.workload.traces.table import load_table
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
 from tollgate.core.errors import ConfigError
 
 S = 10**9
 
+WHOLE = {"azure_llm_code": "azure_llm_code.csv", "mooncake_synth": "mooncake_synthetic.jsonl"} | {
+    "azurefn2021_200": "azurefn2021_200.csv"
+}
+"""Row of the README's table, and the file where it lies here in full."""
+
 
 @pytest.fixture
-def traces():
+def data():
     shared = os.environ.get("TOLLGATE_SHARED")
-    if not shared or not (folder := Path(shared) / "data" / "traces").is_dir():
+    if not shared or not (folder := Path(shared) / "data").is_dir():
         pytest.skip("TOLLGATE_SHARED does not name a folder with data/traces")
     return folder
 
 
-def to_places(value, places):
-    return None if value is None else round(value, places)
+@pytest.fixture
+def traces(data):
+    return data / "traces"
 
 
-def test_figures_of_the_azure_code_trace(traces):
+def as_printed(value, like):
+    """Return a figure with as many places as the table has, in the table's own spelling."""
+    if value is None:
+        return "n/a"
+    number = like.removesuffix(" %")
+    scale = 100 if like.endswith(" %") else 1
+    places = Decimal(1).scaleb(-len(number.partition(".")[2]))
+    return f"{(Decimal(value) * scale).quantize(places, ROUND_HALF_EVEN)}{like[len(number) :]}"
+
+
+@pytest.mark.parametrize("trace", WHOLE)
+def test_the_figures_of_a_whole_file_are_those_of_its_readme(traces, trace):
+    readme = (traces / "README.md").read_text()
+    (line,) = [line for line in readme.splitlines() if line.startswith(f"| {trace} | ") and line.count("|") == 18]
+    cells = [cell.strip() for cell in line.strip("|").split("|")][1:]
+    found = inspect(traces / WHOLE[trace], TraceOptions())
+    ours = [
+        found.rows,
+        found.span_ns / S,
+        found.rate_per_s,
+        *found.dispersion.values(),
+        found.gap_cv,
+        found.gap_autocorrelation,
+        found.count_autocorrelation,
+        *found.peak.values(),
+        found.tokens_top_share,
+        found.principals if found.principals > 1 else None,
+        found.principal_zipf,
+        found.principal_top_share if found.principals > 1 else None,
+    ]
+    sizes = cells.pop(11)
+    assert [as_printed(value, cell) for value, cell in zip(ours, cells, strict=True)] == cells
+    if sizes == "n/a":
+        assert found.tokens is None
+        return
+    # The table interpolates between the two sizes around a quantile. By the rule of this repository a quantile is a
+    # size of the trace: the smallest with ceil(p n) at or below it, which is one of those two.
+    ordered = np.sort(load_table(traces / WHOLE[trace], detect(traces / WHOLE[trace], TraceOptions()).reading).tokens)
+    assert sizes == " / ".join(f"{np.percentile(ordered, percent):.0f}" for percent in (50, 95, 99, 100))
+    for percent, quantile in ((50, found.tokens.median), (95, found.tokens.p95), (99, found.tokens.p99)):
+        assert quantile == ordered[-(-len(ordered) * percent // 100) - 1]
+        around = [np.percentile(ordered, percent, method=side) for side in ("lower", "higher")]
+        assert quantile in around
+
+
+def test_the_silences_and_line_ends_of_the_azure_code_trace_are_told(traces):
     figures = inspect(traces / "azure_llm_code.csv", TraceOptions())
-    assert (figures.rows, figures.span_ns // S) == (8_819, 3_435)
-    assert to_places(figures.rate_per_s, 4) == 2.5664
-    assert {window: to_places(value, 2) for window, value in figures.dispersion.items()} == {
-        1: 13.19,
-        10: 71.64,
-        60: 163.96,
-    }
-    assert to_places(figures.gap_cv, 2) == 13.15
-    assert to_places(figures.gap_autocorrelation, 4) == -0.0028
-    assert figures.peak == {1: 67, 10: 327}
-    assert (figures.tokens.median, figures.tokens.p99, figures.tokens.max) == (1_493, 7_462, 7_841)
-    assert to_places(figures.tokens_top_share, 3) == 0.036
     assert figures.gap_max_ns // S == 217
     assert any("217.168952 s before row 8102" in text for text in figures.warnings)
     assert any("8,819 of 8,820 lines end in CR LF" in text for text in figures.remarks)
-
-
-def test_the_p95_of_the_azure_code_trace_follows_our_rule(traces):
-    # The table gives 7331 by another rule. Ours: the ceil(0.95 * 8819) = 8379th of the sizes in order.
-    with (traces / "azure_llm_code.csv").open(newline="") as stream:
-        sizes = sorted(int(row["ContextTokens"]) + int(row["GeneratedTokens"]) for row in csv.DictReader(stream))
-    assert inspect(traces / "azure_llm_code.csv", TraceOptions()).tokens.p95 == sizes[8_378]
 
 
 def test_the_mooncake_head_lies_on_a_grid_of_three_seconds(traces):
@@ -74,32 +110,89 @@ def test_the_mooncake_head_lies_on_a_grid_of_three_seconds(traces):
     assert figures.gap_zero_share == pytest.approx(ties / 7_472)
 
 
-def test_the_synthetic_mooncake_trace_looks_like_poisson_arrivals(traces):
-    figures = inspect(traces / "mooncake_synthetic.jsonl", TraceOptions())
-    assert (figures.rows, figures.span_ns // S) == (3_993, 1_022)
-    assert to_places(figures.rate_per_s, 4) == 3.9060
-    assert {window: to_places(value, 2) for window, value in figures.dispersion.items()} == {
-        1: 1.09,
-        10: 1.18,
-        60: 1.19,
-    }
-    assert (to_places(figures.gap_cv, 2), to_places(figures.gap_autocorrelation, 2)) == (1.01, 0.02)
-    assert figures.peak == {1: 13, 10: 55}
-    assert (figures.tokens.median, figures.tokens.max) == (11_646, 191_386)
-    assert figures.grid_ns is None
+def test_the_synthetic_mooncake_trace_lies_on_no_grid(traces):
+    assert inspect(traces / "mooncake_synthetic.jsonl", TraceOptions()).grid_ns is None
+
+
+@pytest.mark.parametrize(("name", "exponent"), [("m-mid", "1.52"), ("m-small", "1.46")])
+def test_the_zipf_exponent_of_client_populations_is_that_of_the_readme(traces, name, exponent):
+    lines = (traces / f"servegen_clients_{name}.csv").read_text().splitlines()[1:]
+    rates = np.array([round(float(line.split(",")[2]) * 10**6) for line in lines])
+    assert as_printed(zipf_exponent(rates[rates > 0]), exponent) == exponent
+
+
+@pytest.mark.parametrize("name", ["servegen_clients_m-mid.csv", "servegen_clients_m-small.csv"])
+def test_client_populations_are_no_arrivals(traces, name):
+    with pytest.raises(ConfigError, match=r"got 'a population of clients.*it has no arrivals"):
+        inspect(traces / name, TraceOptions())
 
 
 def test_the_functions_trace_is_read_by_its_ends(traces):
-    figures = inspect(traces / "azurefn2021_200.csv", TraceOptions())
-    assert (figures.rows, figures.span_ns // S, to_places(figures.rate_per_s, 4)) == (199, 1_200, 0.1650)
-    assert {window: to_places(value, 2) for window, value in figures.dispersion.items()} == {
-        1: 8.35,
-        10: 8.37,
-        60: 10.19,
-    }
-    assert (to_places(figures.gap_cv, 2), to_places(figures.gap_autocorrelation, 3)) == (1.86, 0.312)
-    assert figures.peak == {1: 22, 10: 24}
-    assert (figures.principals, to_places(figures.principal_top_share, 3)) == (13, 0.296)
+    path = traces / "azurefn2021_200.csv"
+    assert detect(path, TraceOptions()).reading.time_is == "end"
+    table = load_table(path, detect(path, TraceOptions()).reading)
+    assert (table.tally.steps_back, int((table.duration_ns == 0).sum())) == (0, 8)
+    # Read by its ends as if they were starts, it is out of order at 83 places.
+    ends = detect(path, TraceOptions(time_is="start", sort=True)).reading
+    assert load_table(path, ends).tally.steps_back == 83
+
+
+def test_the_nasa_log_is_read_by_its_hosts(traces):
+    figures = inspect(traces / "nasa_aug95_100.log", TraceOptions())
+    assert (figures.rows, figures.dropped, figures.tokens_zero) == (100, {}, 16)
+    lines = (traces / "nasa_aug95_100.log").read_text().splitlines()
+    assert figures.principals == len({line.split()[0] for line in lines})
+    # The last line is of 00:02:04, the first of 00:00:01.
+    assert figures.span_ns == 123 * S
+
+
+def test_the_combined_log_names_its_oddities_one_by_one(data):
+    path = data / "formats" / "access_combined.log"
+    with pytest.raises(ConfigError, match="row 3, column 'bytes': got '-'"):
+        inspect(path, TraceOptions())
+    with pytest.raises(ConfigError, match=r"row 8, column 'time'.*steps back by 1 s"):
+        inspect(path, TraceOptions(missing_size=0))
+    table = load_table(path, detect(path, TraceOptions(missing_size=0, sort=True)).reading)
+    # 01:59:59 -0500 and 03:00:00 -0400 are one second apart: rows 5 and 6.
+    instants = dict(zip(table.lines.tolist(), table.at_ns.tolist(), strict=True))
+    assert instants[6] - instants[5] == S
+    assert (table.tally.duplicates, table.tally.unnamed, table.tally.missing_sizes) == (0, 2, 1)
+    assert table.principals == 5
+
+
+def test_the_json_log_is_read_by_starts(data):
+    path = data / "formats" / "access_json.ndjson"
+    figures = inspect(path, TraceOptions(sort=True))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    starts = sorted(Decimal(row["msec"]) - Decimal(str(row["request_time"])) for row in rows)
+    assert figures.span_ns == (starts[-1] - starts[0]) * S
+    assert figures.moved > 0
+
+
+@pytest.mark.parametrize(("version", "rows"), [("v1", 5), ("v2", 3)])
+def test_both_layouts_of_burstgpt_are_read(data, version, rows):
+    assert inspect(data / "formats" / f"burstgpt_{version}_layout.csv", TraceOptions()).rows == rows
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "k6_output.csv",
+        "k6_output.json",
+        "litellm_spend_logs.json",
+        "locust_stats.csv",
+        "locust_stats_history.csv",
+        "openai_usage_api.json",
+        "openai_usage_export.csv",
+        "otlp_spans.json",
+        "prometheus_query_range.json",
+        "sample.har",
+        "vllm_bench_detailed.json",
+    ],
+)
+def test_what_is_no_list_of_requests_is_refused(data, name):
+    with pytest.raises(ConfigError, match=r"one row for each request|one JSON object a line"):
+        inspect(data / "formats" / name, TraceOptions())
 
 
 def test_kind_4_row_3801_of_ragpulse_steps_back(traces):
@@ -109,6 +202,9 @@ def test_kind_4_row_3801_of_ragpulse_steps_back(traces):
     merged = inspect(path, TraceOptions(sort=True))
     assert (merged.rows, merged.span_ns) == (6_400, 604_453 * S)
     assert merged.repairs == ("sorted: 2,600 rows moved; steps back in time: 1, the largest 604453 s at row 3801",)
+    split = inspect(path, TraceOptions(split_on_step_back=True))
+    assert split.segments == (3_800, 2_600)
+    assert "rows from 3801 on: 2,600 after a step back of 604453 s" in split.repairs[0]
     halved = inspect(path, TraceOptions(drop_invalid=True))
     assert halved.rows == 3_800
 
@@ -121,6 +217,9 @@ def test_kind_4_row_3801_of_ragpulse_steps_back(traces):
         ("mooncake_conversation_head.jsonl", {}, 7_473),
         ("mooncake_synthetic.jsonl", {}, 3_993),
         ("ragpulse_head.jsonl", {"sort": True}, 6_400),
+        ("ragpulse_head.jsonl", {"split_on_step_back": True}, 6_400),
+        ("ragpulse_head.jsonl", {"split_on_step_back": True, "segment": 2}, 2_600),
+        ("nasa_aug95_100.log", {}, 100),
         ("azurefn2021_200.csv", {}, 199),
     ],
 )

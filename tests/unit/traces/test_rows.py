@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sim.workload.traces import rows as rows_module
-from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.columns import MAX_SEGMENTS, TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.faults import FaultKind
-from sim.workload.traces.rows import ArrivalReader, load_table
+from sim.workload.traces.rows import ArrivalReader
+from sim.workload.traces.table import load_table
 from tollgate.core.errors import ConfigError
 
 S = 10**9
@@ -39,7 +40,7 @@ def test_kind_4_a_step_back_is_refused_with_row_and_step_and_the_ways_out(fixtur
     message = str(caught.value)
     assert "row 5, column 'timestamp': got '0'" in message
     assert "steps back by 604453 s" in message
-    for way_out in ("--sort", "--drop-invalid", "split the file before row 5"):
+    for way_out in ("--sort", "--drop-invalid", "--split-on-step-back takes row 5 as the start"):
         assert way_out in message
 
 
@@ -55,7 +56,9 @@ def test_dropping_leaves_out_every_row_that_is_behind(fixtures):
     table = table_of(fixtures / "two_weeks.jsonl", drop_invalid=True)
     assert table.lines.tolist() == [1, 2, 3, 4]
     assert table.principals == 3  # an id that only dropped rows name is none
-    assert table.tally.repairs() == ["dropped: 3 for a step back in time (the first is row 5)"]
+    assert table.tally.repairs() == [
+        "dropped: 3 for a step back in time (rows 5, 6, 7; in the first 'timestamp' was '0')"
+    ]
 
 
 @pytest.mark.parametrize(("row", "cell"), [(3, "''"), (4, "'-3'")])
@@ -70,7 +73,9 @@ def test_a_missing_or_negative_size_is_refused_with_row_and_column(fixtures, tmp
 def test_rows_without_a_usable_size_are_dropped_and_counted(fixtures):
     table = table_of(fixtures / "holes.csv", drop_invalid=True)
     assert (table.lines.tolist(), table.tokens.tolist()) == ([2, 5, 6], [15, 25, 27])
-    assert table.tally.repairs() == ["dropped: 2 for a missing or unusable size (the first is row 3)"]
+    assert table.tally.repairs() == [
+        "dropped: 2 for a missing or unusable size (rows 3, 4; in the first 'prompt_tokens' was '')"
+    ]
     assert "the file starts with a UTF-8 byte order mark, which was skipped" in table.remarks
 
 
@@ -154,3 +159,112 @@ def test_rows_are_read_one_at_a_time(tmp_path):
     assert next(arrivals).tokens == 1
     with pytest.raises(ConfigError, match="row 3"):
         next(arrivals)
+
+
+def test_a_step_back_starts_another_segment_that_is_laid_behind_the_first(fixtures):
+    table = table_of(fixtures / "two_weeks.jsonl", split_on_step_back=True)
+    # 82 93 125 604453, then 0 27 93 moved by 604453 s; the first row is at 0.
+    first = [0, 11 * S, 43 * S, 604_371 * S]
+    assert table.at_ns.tolist() == [*first, 604_371 * S, 604_398 * S, 604_464 * S]
+    assert table.principal.tolist() == [0, 1, 0, 2, 3, 3, 1]
+    assert table.tally.repairs() == [
+        "split: 2 segments, rows from 1 on: 4, rows from 5 on: 3 after a step back of 604453 s"
+    ]
+    apart = table_of(fixtures / "two_weeks.jsonl", split_on_step_back=True, segment_gap_seconds="0.5")
+    assert apart.at_ns.tolist()[3:5] == [604_371 * S, 604_371 * S + S // 2]
+
+
+@pytest.mark.parametrize(("segment", "lines", "at_s"), [(1, [1, 2, 3, 4], 604_371), (2, [5, 6, 7], 93)])
+def test_one_segment_is_taken_alone_with_principals_of_its_own(fixtures, segment, lines, at_s):
+    table = table_of(fixtures / "two_weeks.jsonl", split_on_step_back=True, segment=segment)
+    assert table.lines.tolist() == lines
+    assert int(table.at_ns[-1]) == at_s * S
+    assert table.principals == len(set(table.principal.tolist()))
+    assert table.tally.repairs()[-1] == f"left out: {7 - len(lines)} rows of the other segments"
+
+
+def test_a_segment_that_is_not_there_is_refused(fixtures):
+    with pytest.raises(ConfigError, match="segment: got 3; allowed: a segment from 1 to 2: the file steps back in"):
+        table_of(fixtures / "two_weeks.jsonl", split_on_step_back=True, segment=3)
+
+
+def test_a_file_that_never_steps_back_is_one_segment(fixtures):
+    table = table_of(fixtures / "grid.jsonl", split_on_step_back=True)
+    assert table.at_ns.tolist() == table_of(fixtures / "grid.jsonl").at_ns.tolist()
+    assert table.tally.repairs() == []
+    assert "no step back in time: there is one segment, and nothing was split" in table.remarks
+
+
+def test_rows_that_are_a_little_late_again_and_again_are_no_segments(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("ts\n" + "".join(f"{k}\n{k - 1}\n" for k in range(1, 2 * MAX_SEGMENTS, 2)))
+    with pytest.raises(ConfigError, match=f"row {2 * MAX_SEGMENTS + 1}: .*--sort puts them in order"):
+        table_of(path, split_on_step_back=True)
+
+
+def test_segments_end_to_end_stay_within_64_bits(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("ts_ns\n0\n9223372036854775807\n0\n1\n")
+    with pytest.raises(ConfigError, match=r"row 5: .*allowed: segments that end to end are shorter than"):
+        table_of(path, split_on_step_back=True)
+
+
+def test_a_missing_size_counts_as_told_and_only_a_missing_one(fixtures, tmp_path):
+    with pytest.raises(ConfigError, match=r"row 2, column 'bytes': got '-'; .*--missing-size N lets it count as N"):
+        table_of(fixtures / "common.log")
+    table = table_of(fixtures / "common.log", missing_size=7)
+    assert table.tokens.tolist() == [500, 7, 1500]
+    assert table.tally.repairs() == ["sizes filled in: 1 that are missing in the file"]
+    with pytest.raises(ConfigError, match="row 4, column 'prompt_tokens': got '-3'"):
+        table_of(fixtures / "holes.csv", missing_size=0)
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"ts": 1, "tokens": null}\n{"ts": 2}\n{"ts": 3, "tokens": " - "}\n{"ts": 4, "tokens": 5}\n')
+    assert table_of(path, missing_size=2).tokens.tolist() == [2, 2, 2, 5]
+    path.write_text('{"ts": 1, "tokens": false}\n')
+    with pytest.raises(ConfigError, match="row 1, column 'tokens'"):
+        table_of(path, tokens_columns=("tokens",), missing_size=2)
+
+
+def test_an_access_log_is_read_in_utc_with_statuses_and_users(fixtures):
+    path = fixtures / "access.log"
+    with pytest.raises(ConfigError, match="row 3, column 'bytes': got '-'"):
+        table_of(path)
+    with pytest.raises(ConfigError, match=r"row 6: got 'this line was cut off"):
+        table_of(path, tokens_columns=(), sort=True)
+    reading = detect(path, TraceOptions(sort=True, drop_invalid=True, missing_size=0)).reading
+    table = load_table(path, reading, status_column="status")
+    # 23:59:59 and 00:00:02 lie in zone +0100; 23:00:04 in UTC is 00:00:04 there, one second behind 00:00:03.
+    assert table.at_ns.tolist() == [0, 0, 3 * S, 4 * S, 5 * S, 7 * S]
+    assert table.lines.tolist() == [1, 2, 3, 5, 4, 7]
+    assert table.tokens.tolist() == [1800, 1800, 0, 96, 0, 120]
+    assert table.principal.tolist() == [0, 0, 1, 3, 2, 1]
+    assert dict(table.tally.statuses) == {"2xx": 2, "3xx": 1, "4xx": 2, "5xx": 1}
+    assert (table.tally.pushed_back, table.tally.duplicates, table.tally.unnamed) == (2, 1, 1)
+    assert table.tally.repairs() == [
+        "dropped: 1 for a row that cannot be read (row 6)",
+        "sizes filled in: 1 that are missing in the file",
+        "sorted: 1 rows moved; steps back in time: 1, the largest 1 s at row 5",
+    ]
+
+
+def test_a_duration_that_a_line_does_not_have_is_named(fixtures):
+    options = {"tokens_columns": (), "drop_invalid": False, "duration_column": "extra_1", "time_is": "end"}
+    with pytest.raises(ConfigError, match=r"row 1, column 'extra_1': got None; allowed: a number of s"):
+        table_of(fixtures / "access.log", **options)
+
+
+def test_ends_of_an_nginx_log_give_starts_that_step_back(fixtures):
+    path = fixtures / "access.ndjson"
+    with pytest.raises(ConfigError, match=r"row 3, column 'msec': got '1700000004.000'.*steps back by 1\.999 s"):
+        table_of(path)
+    # Starts: 03.250 - 3.250 = 0; 03.500 - 0.001 = 3.499; 04.000 - 2.500 = 1.5.
+    table = table_of(path, sort=True)
+    assert table.at_ns.tolist() == [0, 3 * S // 2, 3_499_000_000]
+    assert table.tokens.tolist() == [40, 12, 7]
+
+
+def test_two_instants_never_differ_by_more_than_64_bits_hold(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("end_ns,duration_ns\n0,4611686018427387903\n0,4611686018427387904\n")
+    with pytest.raises(ConfigError, match=r"row 3, column 'duration_ns'.*below 4611686018427387903 ns"):
+        table_of(path, sort=True)

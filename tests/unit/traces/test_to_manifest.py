@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from sim.experiment import run
 from sim.manifest import load
 from sim.manifest.distributions import Constant, Exponential, Uniform
+from sim.workload.arrivals import arrival_blocks
 from sim.workload.traces.columns import TraceOptions
+from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceSpec, replay
+from sim.workload.traces.table import load_table
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
 from tollgate.core.errors import ConfigError
 
@@ -30,10 +34,12 @@ profile:
 def manifest_of(fixtures, tmp_path):
     """Write a manifest beside, not in, the folder of the traces and load it."""
 
-    def make(name, *, sort=False, drop_invalid=False, **options):
+    reading = {field.name for field in fields(TraceOptions)}
+
+    def make(name, **options):
         folder = tmp_path / "manifests"
         folder.mkdir(exist_ok=True)
-        read_as = TraceOptions(sort=sort, drop_invalid=drop_invalid)
+        read_as = TraceOptions(**{key: options.pop(key) for key in reading & options.keys()})
         text = to_manifest(fixtures / name, read_as, ManifestOptions(folder=folder, **options))
         path = folder / "trace.yaml"
         path.write_text(text)
@@ -105,7 +111,7 @@ def test_what_is_assumed_is_marked(manifest_of):
 
 def test_a_guessed_unit_is_among_the_assumptions(manifest_of):
     _, manifest = manifest_of("grid.jsonl")
-    (unit,) = [entry for entry in manifest.provenance if entry.value == "unit"]
+    (unit,) = [entry for entry in manifest.provenance if entry.value == "reading"]
     assert unit.kind == "assumed"
     assert "milliseconds" in unit.source
 
@@ -114,6 +120,30 @@ def test_repairs_are_told_in_the_manifest(manifest_of):
     text, manifest = manifest_of("two_weeks.jsonl", sort=True)
     assert "#   repaired as asked: sorted: 3 rows moved" in text
     assert manifest.streams[0].arrivals.options["sort"] is True
+    (repair,) = [entry for entry in manifest.provenance if entry.value == "repair"]
+    assert (repair.path, repair.kind) == ("streams[0].arrivals", "assumed")
+    assert repair.source.startswith("asked for: sorted: 3 rows moved")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("two_weeks.jsonl", {"split_on_step_back": True, "segment_gap_seconds": "1.5"}),
+        ("two_weeks.jsonl", {"split_on_step_back": True, "segment": 2}),
+        ("access.log", {"sort": True, "missing_size": 7, "drop_invalid": True}),
+        ("common.log", {"missing_size": 0}),
+        ("access.ndjson", {"sort": True}),
+    ],
+)
+def test_a_run_repeats_what_was_asked_for(manifest_of, fixtures, name, options):
+    _, manifest = manifest_of(name, **options)
+    arrivals = manifest.streams[0].arrivals
+    table = load_table(fixtures / name, detect(fixtures / name, TraceOptions(**options)).reading)
+    blocks = list(replay(TraceSpec(**arrivals.options), arrivals.path, block_rows=2))
+    assert [at_ns for block in blocks for at_ns in block.at_ns] == table.at_ns.tolist()
+    assert [tokens for block in blocks for tokens in block.tokens] == table.tokens.tolist()
+    assert [who for block in blocks for who in block.principal] == table.principal.tolist()
+    assert [row for block in arrival_blocks(manifest) for row in block.at_ns] == table.at_ns.tolist()
 
 
 def test_gates_are_of_this_path_and_not_implied_by_the_limits(manifest_of, limits):
