@@ -63,6 +63,16 @@ class RequestOutcome(IntEnum):
     IN_FLIGHT = 4  # unsettled when the run ended
 
 
+class Cause(IntEnum):
+    """Why an attempt that was admitted did not do what it was to do; ``NONE`` for one that did, or was cancelled."""
+
+    PROVIDER_ERROR = 0  # the provider failed
+    OUTAGE = 1  # it failed because of an outage
+    RATE_LIMIT = 2  # its own limits turned the call away: 429
+    THROTTLE_STORM = 3  # an outage turned the call away: 429
+    TIMEOUT = 4  # its caller lost patience
+
+
 class LevelKind(IntEnum):
     """Which level a row changes."""
 
@@ -87,6 +97,7 @@ class AttemptCol(IntEnum):
     HOLD = 11  # tollgate.decision.evidence.Hold of the first deferral, or NONE
     ELIGIBLE_WAIT = 12  # ns its lane's head was eligible and not served
     TOKENS = 13
+    CAUSE = 14  # Cause, or NONE
 
 
 class RequestCol(IntEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sim.baselines.caller import Caller
 from sim.baselines.reference import Controller
 from sim.manifest.model import Manifest
-from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
+from sim.trace import NONE, REASON_CODE, AttemptOutcome, Cause, LevelKind, RequestOutcome, Trace
 from tollgate.core.deny import DenyReason
 from tollgate.core.units import NS_PER_MS
 
@@ -103,5 +103,6 @@ class Observer:
                 ask.first_hold or NONE,
                 ask.queue_delay * NS_PER_MS,  # the reference takes the wait before an admission for an eligible one
                 caller.tokens,
+                Cause.PROVIDER_ERROR if outcome is AttemptOutcome.FAILED else NONE,
             )
         )

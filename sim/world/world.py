@@ -13,14 +13,16 @@ from typing import Final
 from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Client, Manifest
 from sim.targets.controller import WORKSPACE, Target
-from sim.trace import NONE, REASON_CODE, AttemptOutcome, LevelKind, RequestOutcome, Trace
+from sim.trace import NONE, REASON_CODE, AttemptOutcome, Cause, LevelKind, RequestOutcome, Trace
 from sim.workload.blocks import UNKNOWN, ArrivalBlock, ArrivalRow, Figures
 from sim.world.backoff import backoff_ns
 from sim.world.call import Call, GiveUp
-from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, Transition
+from sim.world.service import Service
+from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, RetryAfter, Transition
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import InvariantViolation
 from tollgate.decision import Decision, Estimate, Hold, Permit, Ticket
+from tollgate.decision.controller import MAX_PAUSE_NS
 
 ESTIMATES_KEPT: Final = 4096
 """Distinct token figures whose estimate is kept; one object a figure, as a gateway would cache it."""
@@ -33,6 +35,8 @@ _ACTIVE, _QUEUE = int(LevelKind.ACTIVE), int(LevelKind.QUEUE)
 _COMPLETED, _FAILED, _SHED, _LEFT, _ABORTED = (int(outcome) for outcome in AttemptOutcome)
 _DONE, _LOST, _REFUSED, _GONE, _OPEN = (int(outcome) for outcome in RequestOutcome)
 _NO_HOLD: Final = Hold.NONE
+_ERROR, _TIMEOUT = int(Cause.PROVIDER_ERROR), int(Cause.TIMEOUT)
+_ANSWERED_429: Final = frozenset({int(Cause.RATE_LIMIT), int(Cause.THROTTLE_STORM)})
 _STATED: Final = ("tokens", *Figures._fields[2:])
 
 
@@ -46,7 +50,14 @@ class World:
     """
 
     def __init__(
-        self, manifest: Manifest, blocks: Iterable[ArrivalBlock], target: Target, trace: Trace, kernel: Kernel
+        self,
+        manifest: Manifest,
+        blocks: Iterable[ArrivalBlock],
+        target: Target,
+        trace: Trace,
+        kernel: Kernel,
+        *,
+        replication: int = 0,
     ) -> None:
         """Stand ready at instant 0.
 
@@ -56,6 +67,7 @@ class World:
             target: What decides.
             trace: Where every event is written.
             kernel: The clock.
+            replication: Number of the run, for what providers draw.
         """
         self.arrived = 0
         self.last_settled_ns = 0
@@ -76,6 +88,8 @@ class World:
         if manifest.client is not None:  # the seed's manifests: one client, and a deadline at every attempt
             self._clients = [manifest.client]
             self._seed_wait_ns = manifest.profile.workspace.max_queue_wait_ns
+        self._service = Service(manifest, kernel, self._ended, self._decide_after_all, replication)
+        self._is_special = self._service.takes
         self._phase_ends = [phase.end_ns for phase in manifest.phases]
         self._last_phase = len(self._phase_ends) - 1
         self._phase = 0
@@ -234,6 +248,9 @@ class World:
         self._add_levels((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
         if decision.transitions:
             self._note(decision.transitions, call)
+        if self._is_special[provider]:
+            self._service.begin(call, now_ns)
+            return
         call.ends_ns = now_ns + call.service_ns
         call.callbacks = self._on_end_of_service
         self._schedule(call, _RELEASE, call.service_ns)
@@ -264,14 +281,39 @@ class World:
             return
         now_ns = call.ends_ns
         if call.fails >> (call.attempts - 1) & 1:
-            is_retried = self._retry(call, now_ns, 0)
-            self._release(call, permit, FAILURE, now_ns, _FAILED, None if is_retried else _LOST)
+            self._failed(call, permit, FAILURE, _ERROR, 0, now_ns)
         else:
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
         self._decide_after_all(now_ns)
 
+    def _ended(self, call: Call, cause: int, announced_ns: int, now_ns: int) -> None:
+        """A call at a provider of :mod:`sim.world.service` has ended."""
+        permit = call.permit
+        if permit is None:
+            raise InvariantViolation("a call ended after its caller had left it")
+        if cause == NONE:
+            self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
+        elif cause in _ANSWERED_429:
+            self._failed(call, permit, RetryAfter(announced_ns), cause, announced_ns, now_ns)
+            if announced_ns:
+                self._trace.pauses.append((call.provider_index, now_ns, now_ns + min(announced_ns, MAX_PAUSE_NS)))
+        else:
+            self._failed(call, permit, FAILURE, cause, 0, now_ns)
+
+    def _failed(self, call: Call, permit: Permit, outcome: Outcome, cause: int, announced_ns: int, now_ns: int) -> None:
+        """A call did not succeed: its client may try again."""
+        is_retried = self._retry(call, now_ns, announced_ns)
+        self._release(call, permit, outcome, now_ns, _FAILED, None if is_retried else _LOST, cause)
+
     def _release(
-        self, call: Call, permit: Permit, outcome: Outcome, now_ns: int, ended_as: int, settled_as: int | None
+        self,
+        call: Call,
+        permit: Permit,
+        outcome: Outcome,
+        now_ns: int,
+        ended_as: int,
+        settled_as: int | None,
+        cause: int = NONE,
     ) -> None:
         """Give a call's permit back; its attempt ends, and with ``settled_as`` its request."""
         call.permit = None
@@ -285,7 +327,9 @@ class World:
         if decision.transitions is not before:
             self._note(decision.transitions[len(before) :], call)
         eligible_ns = decision.eligible_wait_ns
-        self._end_attempt(call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, eligible_ns, settled_as)
+        self._end_attempt(
+            call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, eligible_ns, settled_as, cause
+        )
 
     def _retry(self, call: Call, now_ns: int, announced_ns: int) -> bool:
         """Schedule the next attempt, if the client makes one and has the patience for it.
@@ -319,7 +363,7 @@ class World:
         call.signal_ns = now_ns
         call.is_cancelled = True
         if call.permit is not None:
-            self._abort(call, call.permit, now_ns)
+            self._abort(call, call.permit, now_ns, NONE)
         elif call.ticket.is_waiting:
             self._target.cancel(call.ticket, now_ns)
         elif self._clients[call.stream].abortable_backoff:
@@ -332,11 +376,13 @@ class World:
         if call.permit is not None:
             now_ns = self._kernel.now_ns
             call.signal_ns = now_ns
-            self._abort(call, call.permit, now_ns)
+            self._abort(call, call.permit, now_ns, _TIMEOUT)
             self._decide_after_all(now_ns)
 
-    def _abort(self, call: Call, permit: Permit, now_ns: int) -> None:
-        self._release(call, permit, CANCELLED, now_ns, _ABORTED, _GONE)
+    def _abort(self, call: Call, permit: Permit, now_ns: int, cause: int) -> None:
+        if self._is_special[call.provider_index]:
+            self._service.leave(call, now_ns)
+        self._release(call, permit, CANCELLED, now_ns, _ABORTED, _GONE, cause)
 
     # The end of an attempt, of a request, and of the run
 
@@ -350,6 +396,7 @@ class World:
         reason: int,
         eligible_ns: int,
         settled_as: int | None,
+        cause: int = NONE,
     ) -> None:
         """Write an attempt that has ended, and settle its request unless it is tried again (``settled_as`` None)."""
         self._add_attempts(call.who)
@@ -364,6 +411,7 @@ class World:
                 ticket.hold or NONE,
                 eligible_ns,
                 ticket.tokens,
+                cause,
             )
         )
         if settled_as is not None:

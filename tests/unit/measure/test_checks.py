@@ -157,7 +157,7 @@ def test_a_level_below_zero_is_seen_though_it_comes_back(written):
     again = [[2 * S, delta, LevelKind.ACTIVE, 0, 0, 0] for delta in (-1, 1)]
     place = written.levels.index(row)
     written.levels[place + 1 : place + 1] = again
-    written.attempts.append([4, 1, 0, 0, 0, 0, 2 * S, 2 * S, 2 * S, AttemptOutcome.COMPLETED, -1, 0, 0, 0])
+    written.attempts.append([4, 1, 0, 0, 0, 0, 2 * S, 2 * S, 2 * S, AttemptOutcome.COMPLETED, -1, 0, 0, 0, -1])
     written.requests.append([4, 0, 0, 0, 0, 2 * S, 2 * S, RequestOutcome.COMPLETED, -1, 1, 1, -1, 1, 1])
     written.arrivals += 1
     assert red(written) == ["levels-never-negative"]

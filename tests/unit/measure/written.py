@@ -12,6 +12,7 @@ from sim.trace import (
     NONE,
     REASON_CODE,
     AttemptOutcome,
+    Cause,
     Consumer,
     LevelKind,
     RequestOutcome,
@@ -32,6 +33,7 @@ REQUEST_OUTCOME = {
     AttemptOutcome.CANCELLED: RequestOutcome.CANCELLED,
     AttemptOutcome.ABORTED: RequestOutcome.CANCELLED,
 }
+CAUSE = {AttemptOutcome.FAILED: Cause.PROVIDER_ERROR}
 ADMITTED = (AttemptOutcome.COMPLETED, AttemptOutcome.FAILED, AttemptOutcome.ABORTED)
 
 
@@ -173,6 +175,7 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
                     attempt.hold,
                     attempt.eligible,
                     attempt.tokens,
+                    CAUSE.get(attempt.outcome, NONE),
                 ]
             )
             if attempt.wait:

@@ -1,0 +1,47 @@
+"""A provider's own limits: what it turns away with 429, and for how long.
+
+The buckets are the library's. This module owns the answer to "is there room, and if not, when". It must not know the
+limits under test.
+"""
+
+from __future__ import annotations
+
+from sim.manifest.model import Quota
+from tollgate.core.bucket import TokenBucket, try_take_each
+
+
+class OwnLimits:
+    """Buckets of requests and tokens, and a ceiling on calls in progress; full at instant 0."""
+
+    __slots__ = ("_answer_ns", "_buckets", "_concurrency", "_ones", "_retry_after_ns")
+
+    def __init__(self, quota: Quota) -> None:
+        """Begin with full buckets."""
+        given = [limit for limit in (quota.requests, quota.tokens) if limit is not None]
+        self._buckets = [TokenBucket(rate=rate, burst=burst) for rate, burst in given]
+        self._ones = 1 if quota.requests is not None else 0
+        self._answer_ns = quota.answer_ns
+        self._concurrency = quota.concurrency
+        self._retry_after_ns = quota.retry_after_ns
+
+    def wait_ns(self, tokens: int, in_progress: int, now_ns: int) -> int | None:
+        """Let a call in, or say when to come back.
+
+        Args:
+            tokens: What it draws from the token bucket.
+            in_progress: Calls in progress without it.
+            now_ns: The instant.
+
+        Returns:
+            None if it is let in, and has drawn. Otherwise it has drawn nothing, and this is the wait to announce with
+            the answer, ns from the answer: after it the same call alone would be let in, and not a nanosecond sooner;
+            the stated one where calls in progress are what binds; 0, no wait, where there is room by the time of the
+            answer, and for a call larger than the token bucket.
+        """
+        if self._concurrency is not None and in_progress >= self._concurrency:
+            return self._retry_after_ns
+        if try_take_each(self._buckets, self._ones, tokens, now_ns) < 0:
+            return None
+        needs = [1] * self._ones + [tokens] * (len(self._buckets) - self._ones)
+        waits = [bucket.wait_ns(need, now_ns) for bucket, need in zip(self._buckets, needs, strict=True)]
+        return 0 if None in waits else max(0, max(filter(None, waits), default=0) - self._answer_ns)
