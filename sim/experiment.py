@@ -145,7 +145,11 @@ def _simulate(
     end_ns = _end_ns(manifest, world)
     world.close(end_ns)
     detail = "; ".join(audits[:3]) or "callers and controller agree on who is in service and who waits"
-    return end_ns, [CheckResult(name="holders-and-waiters", ok=not audits, detail=detail)]
+    checks = [CheckResult(name="holders-and-waiters", ok=not audits, detail=detail)]
+    if layers := world.layers():
+        told = "; ".join(account for account, _ in layers)
+        checks.append(CheckResult(name="layers-of-retries", ok=all(ok for _, ok in layers), detail=told))
+    return end_ns, checks
 
 
 def _simulate_reference(

@@ -42,6 +42,10 @@ _LEVEL: Final[tuple[Selector, ...]] = ("class", "principal", "provider")
 """A level belongs to no phase: what is in flight or queued may have come in an earlier one."""
 
 
+STOPS: Final = ("budget", "retry-after")
+"""What can keep a client from an attempt that its policy had left, in the order of ``sim.trace.Stop``."""
+
+
 def _waits(prefix: str, *parts: str) -> tuple[Metric, ...]:
     return tuple(Metric(f"{prefix}.{part}", "ms", better="lower") for part in parts)
 
@@ -71,6 +75,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *_waits("cancel.latency", "max"),
     Metric("retry.amplification", "ratio", better="lower"),
     Metric("retry.amplification.peak_10s", "ratio", better="lower"),
+    *(Metric(f"retry.stopped.{stop}", "count", better="lower") for stop in STOPS),
     Metric("breaker.transitions", "count", ("provider",), "lower"),
     Metric("breaker.open_time", "ms", ("provider",), "lower"),
     Metric("pause.time", "ms", ("provider",), "lower"),

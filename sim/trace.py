@@ -73,6 +73,13 @@ class Cause(IntEnum):
     TIMEOUT = 4  # its caller lost patience
 
 
+class Stop(IntEnum):
+    """What kept a client from an attempt that its policy had left."""
+
+    BUDGET = 0  # its retry budget was used up
+    RETRY_AFTER = 1  # the announced wait was beyond what it waits out
+
+
 class LevelKind(IntEnum):
     """Which level a row changes."""
 
@@ -117,6 +124,7 @@ class RequestCol(IntEnum):
     SIGNAL = 11  # ns the cancellation fired, or NONE
     TOKENS = 12  # as estimated
     ACTUAL_TOKENS = 13  # as used: prompt and output
+    STOPPED = 14  # Stop, or NONE
 
 
 class LevelCol(IntEnum):

@@ -65,6 +65,7 @@ class Observer:
                 NONE if caller.signalled_at is None else caller.signalled_at * NS_PER_MS,
                 caller.tokens,
                 caller.tokens,
+                NONE,
             )
         )
         self._trace.flush_if_full()

@@ -147,7 +147,7 @@ def _callers(client: Client, principals: list[str], providers: list[str]) -> Cal
     return Callers(
         principals,
         providers,
-        max_attempts=client.retry.max_attempts,
+        max_attempts=client.max_attempts,
         timeout_ns=client.timeout_ns,
         heeds_cancellation=client.abortable_backoff,
     )

@@ -26,8 +26,10 @@ from sim.manifest.model import (
     Poisson,
     PrincipalInfo,
     Provenance,
+    RatioBudget,
     Retry,
     Stream,
+    TokenBudget,
     TraceReplay,
 )
 from sim.manifest.provider_build import provider_models
@@ -235,13 +237,25 @@ def _client(block: traffic.ClientBlock) -> Client:
         cancel_probability=cancellation.probability if cancellation else Fraction(0),
         cancel_after_ns=cancellation.after_ms if cancellation else None,
         on_refusal=block.on_refusal,
-        retry=_retry(block.retry),
+        layers=tuple(map(_layer, block.layers if isinstance(block.retry, traffic.NoRetry) else [block.retry])),
         honour_retry_after=block.retry_after == "honour",
+        retry_after_cap_ns=block.retry_after_cap_ms,
     )
 
 
-def _retry(block: traffic.NoRetry | traffic.FixedRetry | traffic.ExponentialRetry) -> Retry:
-    if isinstance(block, traffic.NoRetry):
-        return Retry()
-    cap_ns = block.cap_ms if isinstance(block, traffic.ExponentialRetry) else block.base_ms
-    return Retry(block.kind, block.base_ms, cap_ns, block.jitter, block.max_attempts)
+def _layer(block: traffic.Layer) -> Retry:
+    return Retry(
+        kind=block.kind,
+        base_ns=block.base_ms,
+        cap_ns=block.base_ms if isinstance(block, traffic.FixedRetry) else block.cap_ms,
+        jitter="none" if isinstance(block, traffic.DecorrelatedRetry) else block.jitter,
+        max_attempts=block.max_attempts,
+        budget=_budget(block.budget),
+        name=block.name or "",
+    )
+
+
+def _budget(block: traffic.RatioBudget | traffic.TokenBudget | None) -> RatioBudget | TokenBudget | None:
+    if isinstance(block, traffic.RatioBudget):
+        return RatioBudget(block.ratio, block.min_retries_per_second, block.ttl_seconds, block.per)
+    return None if block is None else TokenBudget(block.max_tokens, block.token_ratio, block.per)

@@ -27,4 +27,4 @@ def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
     )
     are_sizes_drawn = "tokens_columns" not in told and not isinstance(stream.tokens, Constant)
     may_fail = any(provider.failure_probability or provider.has_chances for provider in providers)
-    return are_services_drawn or are_sizes_drawn or may_fail or stream.client.retry.jitter != "none"
+    return are_services_drawn or are_sizes_drawn or may_fail or any(layer.is_drawn for layer in stream.client.layers)

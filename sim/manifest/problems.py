@@ -18,8 +18,6 @@ from tollgate.core.errors import ConfigError, nearest
 
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "arrivals.kind": ("nhpp", "mmpp", "renewal", "batch", "closed"),
-    "retry.kind": ("decorrelated",),
-    "jitter": ("equal", "decorrelated"),
     "target.kind": ("evaluator", "request-path", "fleet", "tenancy"),
     "mode": ("staged-provider",),
 }
@@ -86,11 +84,14 @@ def _problem(detail: ErrorDetails, document: object) -> _Problem:
         steps.append("kind")
     keys: list[str | int] = []
     node = document
+    is_inside = False  # the branch of the union that the node belongs to; a key may have its name
     for step in steps:
-        below = _child(node, step)
-        if below is not _ABSENT or not _is_branch(node, step):
-            keys.append(step)
-            node = below
+        if _is_branch(node, step) and not is_inside:
+            is_inside = True
+            continue
+        keys.append(step)
+        node = _child(node, step)
+        is_inside = False
     return _Problem(keys, detail["type"], detail.get("ctx", {}), detail["msg"])
 
 

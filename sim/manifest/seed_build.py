@@ -299,12 +299,12 @@ def _provider(name: str, traffic: _Traffic) -> ProviderModel:
 
 def _client(traffic: _Traffic) -> Client:
     backoff_ns = traffic.backoff_ms * NS_PER_MS
-    retry = Retry("fixed", backoff_ns, backoff_ns, "none", traffic.max_retries + 1) if traffic.max_retries else Retry()
+    layers = (Retry("fixed", backoff_ns, backoff_ns, "none", traffic.max_retries + 1),) if traffic.max_retries else ()
     cancels = traffic.cancellation_rate > 0
     return Client(
         cancel_probability=_exact(traffic.cancellation_rate),
         cancel_after_ns=traffic.cancel_after_ms * NS_PER_MS if cancels else None,
-        retry=retry,
+        layers=layers,
         abortable_backoff=False,
     )
 

@@ -21,6 +21,7 @@ from sim.measure.shape import RunShape
 from sim.measure.tally import Ints, Packing, Tally
 from sim.metrics import Selector
 from sim.trace import (
+    NONE,
     REASONS,
     AttemptCol,
     AttemptOutcome,
@@ -29,6 +30,7 @@ from sim.trace import (
     RequestOutcome,
     Rows,
     RunEnd,
+    Stop,
 )
 from tollgate.core.units import NS_PER_S
 from tollgate.decision.evidence import Hold
@@ -102,6 +104,7 @@ class Accumulator(Consumer):
         cells = self.groups.count * providers * phases
         self._attempts = Tally(*labels, len(AttemptOutcome), len(Hold))
         self._requests = Tally(*labels, len(RequestOutcome), len(REASONS) + 1, 2)
+        self._stops = Tally(*labels, len(Stop))
         self._windows = Tally(windows, self.groups.count, providers, phases, _ATTEMPTS_MAX)
         self.waits = SampleStore(2 * cells, exact_values_max=exact_values_max)
         self.sojourns = SampleStore(cells, exact_values_max=exact_values_max)
@@ -134,6 +137,10 @@ class Accumulator(Consumer):
         outcome, reason = rows[:, RequestCol.OUTCOME], rows[:, RequestCol.REASON] + 1
         admitted = np.minimum(rows[:, RequestCol.ADMISSIONS], 1)
         self._requests.add(principal, provider, phase, outcome, reason, admitted)
+        stopped = np.flatnonzero(rows[:, RequestCol.STOPPED] != NONE)
+        if len(stopped):
+            stops = rows[stopped, RequestCol.STOPPED]
+            self._stops.add(principal[stopped], provider[stopped], phase[stopped], stops)
         intended, settled = rows[:, RequestCol.INTENDED], rows[:, RequestCol.SETTLED]
         group = self.groups.of_principal[principal]
         self._windows.add(intended // PEAK_WINDOW_NS, group, provider, phase, rows[:, RequestCol.ATTEMPTS])
@@ -165,6 +172,11 @@ class Accumulator(Consumer):
         mask = self._mask(labels, chosen)
         columns = (outcome[mask], reason[mask], admitted[mask])
         return _table((len(RequestOutcome), len(REASONS) + 1, 2), columns, counts[mask])
+
+    def stopped_count(self, chosen: Chosen, stop: Stop) -> int:
+        """Return how many of the selected requests ended because their client was kept from another attempt."""
+        (*labels, why), counts = self._stops.table()
+        return int(counts[self._mask(labels, chosen) & (why == stop)].sum())
 
     def admissions_by_principal(self) -> tuple[Ints, Ints]:
         """Return arrivals and arrivals admitted at least once, both of shape ``(principals,)``."""

@@ -21,8 +21,8 @@ from sim.measure.fairness import jain_of_admission
 from sim.measure.levels import MEASURED, LevelTracker, scope_of
 from sim.measure.quantiles import Samples, rank
 from sim.measure.shape import RunShape
-from sim.metrics import METRICS, Selector
-from sim.trace import REASON_CODE, LevelKind, RequestOutcome
+from sim.metrics import METRICS, STOPS, Selector
+from sim.trace import REASON_CODE, LevelKind, RequestOutcome, Stop
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import InvariantViolation
 from tollgate.core.units import NS_PER_S
@@ -125,6 +125,10 @@ _HOLDS_OF: Final = {reason: [hold for hold in Hold if hold.reason is reason] for
 
 def _shed(reason: DenyReason, of: Reading) -> Value:
     return of.shed_by_reason[REASON_CODE[reason]]
+
+
+def _stopped(stop: Stop, of: Reading) -> Value:
+    return of.run.stopped_count(of.chosen, stop)
 
 
 def _deferrals(reason: DenyReason, of: Reading) -> Value:
@@ -265,6 +269,7 @@ DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
     "cancel.latency.max": lambda of: of.run.cancel_latency_max(of.chosen),
     "retry.amplification": _amplification,
     "retry.amplification.peak_10s": _amplification_peak,
+    **{f"retry.stopped.{name}": partial(_stopped, stop) for name, stop in zip(STOPS, Stop, strict=True)},
     "breaker.transitions": _transitions,
     "breaker.open_time": _open_time,
     "pause.time": _pause_time,

@@ -31,7 +31,7 @@ Asked = tuple[str, Where]
 _TIMED: Final = ("queue.wait.", "queue.dwell.", "lane.", "sojourn.", "cancel.", "retry.amplification.peak_10s")
 """Prefixes of metrics that are kept by principal only for those whose times are kept apart."""
 
-_BY_REASON: Final = ("shed.", "deferrals.")
+_BY_REASON: Final = ("shed.", "deferrals.", "retry.stopped.")
 """Prefixes of metrics of which only those that occurred are listed, and by class and phase together as well."""
 
 

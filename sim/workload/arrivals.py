@@ -122,7 +122,8 @@ class _Draws:
         self._stream = stream
         self._providers = [manifest.providers[index] for index, _ in stream.providers]
         self._may_fail = any(provider.failure_probability for provider in self._providers)
-        self._has_word = stream.client.retry.jitter == "full" or any(one.has_chances for one in self._providers)
+        is_jittered = any(layer.is_drawn for layer in stream.client.layers)
+        self._has_word = is_jittered or any(one.has_chances for one in self._providers)
         self._known = np.array(stream.principals, dtype=np.int64)
         self._principal = self.words("principal")
         self._provider = self.words("provider")
@@ -211,7 +212,7 @@ class _Draws:
         """
         first = self._failures(len(choice))
         found = np.zeros(len(choice), dtype=np.int64)
-        for attempt in range(self._stream.client.retry.max_attempts):
+        for attempt in range(self._stream.client.max_attempts):
             words = seeds.derived_words(first, attempt - 1) if attempt else first
             for index, provider in enumerate(self._providers):
                 failed = happens(words, provider.failure_probability) & (choice == index)

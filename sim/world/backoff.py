@@ -1,31 +1,42 @@
 """How long a client waits before its next attempt.
 
-This module owns that arithmetic, in integers. It must not know requests or the clock.
+This module owns that arithmetic, in integers, so that no attempt is too late for it. It must not know requests or the
+clock.
+
+Source:
+    Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 """
 
 from __future__ import annotations
 
 from sim.manifest.model import Retry
-from sim.seeds import derived_word
 
 
-def backoff_ns(retry: Retry, attempt: int, jitter: int) -> int:
+def backoff_ns(retry: Retry, tries: int, word: int, previous_ns: int) -> int:
     """Return the wait after an attempt that failed, ns.
 
-    ``fixed`` waits ``base`` each time; ``exponential`` waits ``min(cap, base * 2^(attempt - 1))``. Full jitter draws
-    the wait uniformly from 0 up to and including that (Brooker, "Exponential Backoff and Jitter", AWS Architecture
-    Blog, 2015).
+    ``fixed`` waits ``base`` each time, ``exponential`` ``min(cap, base * 2^(tries - 1))``. On these, full jitter draws
+    uniformly from 0 up to the wait w, equal jitter from ``floor(w / 2)`` up to it, ends included. ``decorrelated``
+    waits ``min(cap, uniform(base, 3 * previous))``, where the wait before the first counts as ``base``.
 
     Args:
-        retry: The client's policy; not of kind ``none``.
-        attempt: The attempt that failed, from 1.
-        jitter: The request's own 64-bit word.
+        retry: The policy.
+        tries: Attempts so far under this policy, from 1.
+        word: 64 bits of this wait's own.
+        previous_ns: The wait before this one, ns; ``base`` where there was none.
     """
+    if retry.kind == "decorrelated":
+        return min(retry.cap_ns, _uniform(word, retry.base_ns, max(retry.base_ns, 3 * previous_ns)))
     wait_ns = retry.base_ns
     if retry.kind == "exponential":
         # Beyond this many doublings the cap has long been reached, and the shift would only grow.
-        doublings = min(attempt - 1, retry.cap_ns.bit_length())
+        doublings = min(tries - 1, retry.cap_ns.bit_length())
         wait_ns = min(retry.cap_ns, retry.base_ns << doublings)
-    if retry.jitter == "full":
-        wait_ns = derived_word(jitter, attempt - 1) * (wait_ns + 1) >> 64
-    return wait_ns
+    if retry.jitter == "none":
+        return wait_ns
+    return _uniform(word, wait_ns // 2 if retry.jitter == "equal" else 0, wait_ns)
+
+
+def _uniform(word: int, low: int, high: int) -> int:
+    """Return the integer from ``low`` to ``high``, both included, that a 64-bit word picks."""
+    return low + (word * (high - low + 1) >> 64)

@@ -8,8 +8,28 @@ state. It must not decide what happens next.
 from __future__ import annotations
 
 from sim.kernel import Callbacks, Event
+from sim.manifest.model import Client
+from sim.trace import NONE
 from sim.workload.blocks import Figures
 from tollgate.decision import Estimate, Permit, Request, Ticket
+
+
+class Effort:
+    """How far the layers of one request have come.
+
+    Attributes:
+        tries: Attempts of each layer for the request it has at present.
+        waits: The wait before the latest of them, ns; the layer's base before its second.
+        level: The layer whose next attempt is due.
+    """
+
+    __slots__ = ("level", "tries", "waits")
+
+    def __init__(self, client: Client) -> None:
+        """Stand after the first attempt."""
+        self.tries = [1] * len(client.layers)
+        self.waits = [layer.base_ns for layer in client.layers]
+        self.level = 0
 
 
 class Call(Request):
@@ -37,6 +57,8 @@ class Call(Request):
         ticket: Of the present attempt.
         permit: While it is in service.
         is_settled: Whether it is over.
+        effort: How far its client's layers of retries have come; None before the first failed attempt.
+        stopped: Why there was no further attempt (``sim.trace.Stop``), or ``NONE``.
     """
 
     __slots__ = (
@@ -44,6 +66,7 @@ class Call(Request):
         "attempts",
         "callbacks",
         "decided_ns",
+        "effort",
         "ends_ns",
         "fails",
         "figures",
@@ -58,6 +81,7 @@ class Call(Request):
         "requested_ns",
         "service_ns",
         "signal_ns",
+        "stopped",
         "stream",
         "ticket",
         "who",
@@ -107,6 +131,8 @@ class Call(Request):
         self.signal_ns = -1
         self.permit = None
         self.is_settled = False
+        self.effort: Effort | None = None
+        self.stopped = NONE
 
 
 class GiveUp(Event):

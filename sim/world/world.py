@@ -15,8 +15,8 @@ from sim.manifest.model import Client, Manifest
 from sim.targets.controller import WORKSPACE, Target
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, Cause, LevelKind, RequestOutcome, Trace
 from sim.workload.blocks import UNKNOWN, ArrivalBlock, ArrivalRow, Figures
-from sim.world.backoff import backoff_ns
 from sim.world.call import Call, GiveUp
+from sim.world.clients import Callers
 from sim.world.service import Service
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, RetryAfter, Transition
 from tollgate.core.deny import DenyReason
@@ -83,6 +83,7 @@ class World:
         self._add_requests = trace.requests.extend
         self._principals = [info.name for info in manifest.principals]
         self._providers = [provider.id for provider in manifest.providers]
+        self._streams = manifest.streams
         self._clients: list[Client] = [stream.client for stream in manifest.streams]
         self._seed_wait_ns: int | None = None
         if manifest.client is not None:  # the seed's manifests: one client, and a deadline at every attempt
@@ -90,6 +91,8 @@ class World:
             self._seed_wait_ns = manifest.profile.workspace.max_queue_wait_ns
         self._service = Service(manifest, kernel, self._ended, self._decide_after_all, replication)
         self._is_special = self._service.takes
+        self._callers = [Callers(client) for client in self._clients]
+        self._are_told = any(callers.is_told for callers in self._callers)
         self._phase_ends = [phase.end_ns for phase in manifest.phases]
         self._last_phase = len(self._phase_ends) - 1
         self._phase = 0
@@ -121,6 +124,14 @@ class World:
             f"at {self._kernel.now_ns} ns {held} calls are {what} and the controller counts {counted}"
             for what, held, counted in counts
             if held != counted
+        ]
+
+    def layers(self) -> list[tuple[str, bool]]:
+        """Return what the layers of each stream that has several have made of its requests, and whether it adds up."""
+        return [
+            (callers.account(stream.name), callers.is_consistent)
+            for stream, callers in zip(self._streams, self._callers, strict=False)
+            if len(stream.client.layers) > 1
         ]
 
     # Arrivals
@@ -164,6 +175,8 @@ class World:
         if timeout_ns is not None:
             call.patience_ns = call.deadline_ns = at_ns + timeout_ns
             self._kernel.at(at_ns + timeout_ns, Order.CANCEL, GiveUp(call), self._on_timeout)
+        if self._are_told:
+            self._callers[stream].requested(principal, at_ns)
         self._ask(call, at_ns)
         if not ordinal % ARRIVALS_A_LOOK:
             self._trace.flush_if_full()
@@ -205,7 +218,10 @@ class World:
 
     def _ask_again(self, call: Call) -> None:
         if not call.is_settled:
-            self._ask(call, self._kernel.now_ns)
+            now_ns = self._kernel.now_ns
+            if self._are_told:
+                self._callers[call.stream].retried(call, now_ns)
+            self._ask(call, now_ns)
 
     def _decide(self, now_ns: int) -> None:
         """Carry out whatever the target has decided by now."""
@@ -283,6 +299,8 @@ class World:
         if call.fails >> (call.attempts - 1) & 1:
             self._failed(call, permit, FAILURE, _ERROR, 0, now_ns)
         else:
+            if self._are_told:
+                self._callers[call.stream].succeeded(call.principal_index)
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
         self._decide_after_all(now_ns)
 
@@ -339,14 +357,8 @@ class World:
             now_ns: The instant, ns.
             announced_ns: The wait that the service asked for, ns.
         """
-        client = self._clients[call.stream]
-        retry = client.retry
-        if retry.kind == "none" or call.attempts >= retry.max_attempts:
-            return False
-        wait_ns = backoff_ns(retry, call.attempts, call.jitter)
-        if client.honour_retry_after:
-            wait_ns = max(wait_ns, announced_ns)
-        if call.patience_ns is not None and now_ns + wait_ns >= call.patience_ns:
+        wait_ns = self._callers[call.stream].next_wait_ns(call, now_ns, announced_ns)
+        if wait_ns is None:
             return False
         call.callbacks = self._on_retry
         self._schedule(call, _ARRIVAL, wait_ns)
@@ -450,6 +462,7 @@ class World:
                 call.signal_ns,
                 tokens,
                 tokens if call.figures is None else call.figures.actual_tokens,
+                call.stopped,
             )
         )
 

@@ -42,8 +42,11 @@ CONTROLLER = ("C025", "C035", "C041", "C067", "C068", "C070", "C071", "C083", "C
 """Waiters, turns, queue time, pauses: test_cases_controller.py."""
 
 ELSEWHERE = {
+    "C044": "unit/world/test_clients.py",
     "C046": "unit/world/test_backoff.py",
     "C047": "unit/world/test_backoff.py",
+    "C049": "unit/world/test_clients.py",
+    "C050": "unit/world/test_world.py",
     "C115": "unit/kernel/test_kernel.py",
     "C124": "unit/measure/test_observe.py",
     "C125": "unit/measure/test_quantiles.py",
@@ -74,9 +77,6 @@ LATER: dict[str, str] = {
     # Clients and their headers.
     "C040": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
     "C043": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
-    "C044": "the controller takes a pause in nanoseconds; header text is read by the HTTP transport",
-    "C049": "one layer of retries per simulated client; nested layers come with the evaluator",
-    "C050": "classes of a provider's refusals come with the evaluator",
     # Ledger and calendar.
     "C095": "there are no calendar periods yet",
     "C097": "there are no calendar periods yet",

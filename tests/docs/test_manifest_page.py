@@ -47,6 +47,9 @@ BLOCKS = {
     "`client`": traffic.ClientBlock,
     "`retry`: kind `fixed`": traffic.FixedRetry,
     "`retry`: kind `exponential`": traffic.ExponentialRetry,
+    "`retry`: kind `decorrelated`": traffic.DecorrelatedRetry,
+    "`budget`: kind `ratio`": traffic.RatioBudget,
+    "`budget`: kind `tokens`": traffic.TokenBudget,
     "`cancellation`": traffic.Cancellation,
     "`providers[]`": providers.ProviderBlock,
     "`service`: kind `tokens`": providers.TokenServiceBlock,
@@ -68,7 +71,7 @@ BLOCKS = {
     "`retries` of the assumptions": seed_shape.AssumedRetries,
     "`cancellation` of the assumptions": seed_shape.AssumedCancellation,
 }
-SECONDS = {"drain_seconds", "warmup_seconds", "first_seconds"}
+SECONDS = {"drain_seconds", "warmup_seconds", "first_seconds", "ttl_seconds"}
 LIMITS = {entry.key: entry.allowed for entry in FIELDS}
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.metrics import BY_NAME, LATER, METRICS, SELECTORS, metric_named
+from sim.metrics import BY_NAME, LATER, METRICS, SELECTORS, STOPS, metric_named
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import ConfigError
 
@@ -18,7 +18,8 @@ fairness.jain host.rss_peak host.cpu_ratio
 
 def test_the_registry_is_the_contracts_list():
     by_reason = {f"{kind}.{reason}" for kind in ("shed", "deferrals") for reason in DenyReason}
-    assert set(BY_NAME) == {*CONTRACT.split(), *by_reason}
+    ours = {f"retry.stopped.{stop}" for stop in STOPS}  # beyond the contract (decision 0029)
+    assert set(BY_NAME) == {*CONTRACT.split(), *by_reason, *ours}
     assert len(BY_NAME) == len(METRICS)
 
 
@@ -38,6 +39,8 @@ def test_units_follow_from_names(metric):
     timed = ("queue.wait", "queue.dwell", "lane.", "sojourn", "cancel.latency", "breaker.open_time", "pause.time")
     if metric.name.startswith(timed):
         assert metric.unit == "ms"
+    elif metric.name.startswith("retry.stopped."):
+        assert metric.unit == "count"
     elif "ratio" in metric.name or metric.name.startswith(("retry.", "fairness.", "utilisation")):
         assert metric.unit == "ratio"
 

@@ -102,7 +102,7 @@ def made_manifest(**changes):
         principals=(PrincipalInfo("noisy", "noisy"), PrincipalInfo("quiet", "quiet")),
         gates=GATES,
         provenance=(Provenance("providers[0].service_ms", "5", "assumed", "a guess"),),
-        client=Client(retry=Retry("fixed", base_ns=250, max_attempts=2)),
+        client=Client(layers=(Retry("fixed", base_ns=250, max_attempts=2),)),
         declared_horizon_ns=10 * NS_PER_S,
     )
     return replace(made, **changes)

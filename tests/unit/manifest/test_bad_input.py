@@ -103,6 +103,73 @@ CASES = {
     ),
     "cap below the base": (("cap_ms: 5000", "cap_ms: 50"), ["retry.cap_ms: got 50", "at least base_ms"]),
     "too many attempts": (("max_attempts: 2", "max_attempts: 63"), ["max_attempts: got 63", "at most 62"]),
+    "a base of no jitter": (("kind: exponential", "kind: decorrelated"), ["the unknown key 'jitter'", "max_attempts"]),
+    "an unknown jitter": (("jitter: full", "jitter: half"), ["retry.jitter: got 'half'", "one of none, full, equal"]),
+    "a cap below a decorrelated base": (
+        ("kind: exponential, base_ms: 250, cap_ms: 5000, jitter: full", "kind: decorrelated, base_ms: 9, cap_ms: 8"),
+        ["retry.cap_ms: got 8", "at least base_ms"],
+    ),
+    "a budget of no kind": (("max_attempts: 2", "max_attempts: 2, budget: {}"), ["retry.budget.kind: got nothing"]),
+    "a budget that never pays": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: ratio, ratio: 0, min_retries_per_second: 0}"),
+        ["retry.budget.min_retries_per_second: got 0", "nobody could ever retry"],
+    ),
+    "a budget of nothing": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: ratio, ratio: 0}"),
+        ["retry.budget.min_retries_per_second: got nothing", "required"],
+    ),
+    "a budget below nothing": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: ratio, ratio: -1, min_retries_per_second: 1}"),
+        ["retry.budget.ratio: got -1", "from 0"],
+    ),
+    "a budget that forgets at once": (
+        (
+            "max_attempts: 2",
+            "max_attempts: 2, budget: {kind: ratio, ratio: 1, min_retries_per_second: 1, ttl_seconds: 0}",
+        ),
+        ["retry.budget.ttl_seconds: got 0", "above 0"],
+    ),
+    "a budget of somebody": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: ratio, ratio: 1, min_retries_per_second: 1, per: caller}"),
+        ["retry.budget.per: got 'caller'", "one of stream, principal"],
+    ),
+    "too many tokens": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: tokens, max_tokens: 1001, token_ratio: 1}"),
+        ["retry.budget.max_tokens: got 1001", "at most 1000"],
+    ),
+    "tokens that never come back": (
+        ("max_attempts: 2", "max_attempts: 2, budget: {kind: tokens, max_tokens: 10, token_ratio: 0}"),
+        ["retry.budget.token_ratio: got 0", "above 0"],
+    ),
+    "a cap on waits that are ignored": (
+        ("client: {", "client: {retry_after: ignore, retry_after_cap_ms: 5, "),
+        ["client.retry_after_cap_ms: got 5", "retry_after is ignore"],
+    ),
+    "a retry and layers": (
+        ("client: {", "client: {layers: [{name: a, kind: fixed, base_ms: 1, max_attempts: 2}], "),
+        ["client.layers", "absent where retry is given"],
+    ),
+    "a layer without a name": (
+        (
+            "work: {tokens: 200}",
+            "work: {tokens: 200}\n  client: {layers: [{kind: fixed, base_ms: 1, max_attempts: 2}]}",
+        ),
+        ["streams[1].client.layers", "a name of their own"],
+    ),
+    "layers beyond all attempts": (
+        (
+            "work: {tokens: 200}",
+            (
+                "work: {tokens: 200}\n  client: {layers: [{name: a, kind: fixed, base_ms: 1, max_attempts: 8}, "
+                "{name: b, kind: fixed, base_ms: 1, max_attempts: 8}]}"
+            ),
+        ),
+        ["streams[1].client.layers", "at most 62 attempts", "these make 64"],
+    ),
+    "a layer that never retries": (
+        ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {layers: [{name: a, kind: none}]}"),
+        ["streams[1].client.layers[0].kind: got 'none'", "one of fixed, exponential, decorrelated"],
+    ),
     "retry on refusal without a retry": (
         ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {on_refusal: retry}"),
         ["streams[1].client.on_refusal"],
@@ -130,11 +197,9 @@ LATER = {
     "arrivals kind renewal": ("kind: poisson", "kind: renewal"),
     "arrivals kind batch": ("kind: poisson", "kind: batch"),
     "arrivals kind closed": ("kind: poisson", "kind: closed"),
-    "retry kind decorrelated": ("kind: exponential", "kind: decorrelated"),
-    "jitter equal": ("jitter: full", "jitter: equal"),
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
-    "retry_budget": ("client: {", "client: {retry_budget: 0.1, "),
+    "herd": ("client: {", "client: {herd: {}, "),
     "items": ("{tokens: 200}", "{tokens: 200, items: 1}"),
 }
 

@@ -8,7 +8,18 @@ import pytest
 
 from sim.manifest import load
 from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
-from sim.manifest.model import BurstyPoisson, Client, Phase, Poisson, PrincipalInfo, Provenance, Retry, TraceReplay
+from sim.manifest.model import (
+    BurstyPoisson,
+    Client,
+    Phase,
+    Poisson,
+    PrincipalInfo,
+    Provenance,
+    RatioBudget,
+    Retry,
+    TokenBudget,
+    TraceReplay,
+)
 from tests.unit.manifest.texts import SMALL, changed, read
 
 MS = 10**6
@@ -97,10 +108,20 @@ def test_clients(everything):
         cancel_probability=Fraction(1, 100),
         cancel_after_ns=50 * MS,
         on_refusal="retry",
-        retry=Retry("exponential", 250 * MS, 5 * S, "full", 3),
+        layers=(Retry("exponential", 250 * MS, 5 * S, "full", 3),),
         honour_retry_after=False,
     )
-    assert everything.streams[2].client.retry == Retry("fixed", 100 * MS, 100 * MS, "none", 2)
+    floor = RatioBudget(Fraction(1, 5), Fraction(5, 2), 8 * S)
+    assert everything.streams[2].client.layers == (Retry("fixed", 100 * MS, 100 * MS, "none", 2, floor),)
+    throttle = TokenBudget(10, Fraction(1, 10), "principal")
+    assert everything.streams[1].client == Client(
+        layers=(
+            Retry("decorrelated", 50 * MS, 900 * MS, "none", 3, throttle, "sdk"),
+            Retry("exponential", 500 * MS, 4 * S, "equal", 4, None, "service"),
+        ),
+        retry_after_cap_ns=120 * S,
+    )
+    assert everything.streams[1].client.max_attempts == 12
     assert everything.streams[3].client == Client()
 
 

@@ -33,7 +33,7 @@ def test_a_trace_that_brings_sizes_and_services_leaves_nothing_to_chance():
         replace(STREAM, arrivals=BARE),
         replace(STREAM, providers=((0, Fraction(1, 2)), (1, Fraction(1, 2)))),
         replace(STREAM, client=Client(cancel_probability=Fraction(1, 9), cancel_after_ns=1)),
-        replace(STREAM, client=Client(retry=Retry("exponential", 1, 2, "full", 2))),
+        replace(STREAM, client=Client(layers=(Retry("exponential", 1, 2, "full", 2),))),
     ],
 )
 def test_whatever_a_stream_draws_makes_the_seed_count(stream):

@@ -77,7 +77,7 @@ def test_later_overrides_win_and_earlier_calls_stay(small):
 def test_works_on_the_seeds_manifests_in_their_spelling(v2):
     found = with_overrides(v2, [("workspace.maxQueueWaitMs", "1500"), ("arrivalModel.maxRetries", "3")])
     assert found.profile.workspace.max_queue_wait_ns == 1_500_000_000
-    assert (found.seed_family.max_retries, found.client.retry.max_attempts) == (3, 4)
+    assert (found.seed_family.max_retries, found.client.max_attempts) == (3, 4)
 
 
 def test_a_seed_replaces_the_manifests(small, v2):

@@ -59,7 +59,7 @@ def test_it_accepts_manifests_that_load(repository, validator, name):
         ("per_second: 12", "per_second: 0"),
         ("probability: 0.05", "probability: 2"),
         ("kind: poisson", "kind: nhpp"),
-        ("jitter: full", "jitter: equal"),
+        ("jitter: full", "jitter: half"),
         ('op: ">="', 'op: "="'),
         ("concurrency: 8,", "concurency: 8,"),
         ("max_attempts: 2", "max_attempts: 63"),

@@ -85,7 +85,7 @@ def test_v2_clients_retry_once_after_a_fixed_wait_that_a_cancellation_does_not_e
     assert v2.client == Client(
         cancel_probability=Fraction(1, 100),
         cancel_after_ns=50 * MS,
-        retry=Retry("fixed", 250 * MS, 250 * MS, "none", 2),
+        layers=(Retry("fixed", 250 * MS, 250 * MS, "none", 2),),
         abortable_backoff=False,
     )
     assert v2.streams == ()
@@ -194,7 +194,7 @@ def test_assumptions_complete_v1(assumed):
     assert [provider.id for provider in assumed.providers] == ["b", "a"]
     assert assumed.seed_family.providers == (1, 0)
     assert assumed.seed_family.huge_share == 0.02
-    assert assumed.client.retry.max_attempts == 2
+    assert assumed.client.max_attempts == 2
     assert assumed.profile.principals["calm"].concurrency == 3
     assert assumed.profile.providers["a"].concurrency == 4
 

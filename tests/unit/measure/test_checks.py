@@ -158,7 +158,7 @@ def test_a_level_below_zero_is_seen_though_it_comes_back(written):
     place = written.levels.index(row)
     written.levels[place + 1 : place + 1] = again
     written.attempts.append([4, 1, 0, 0, 0, 0, 2 * S, 2 * S, 2 * S, AttemptOutcome.COMPLETED, -1, 0, 0, 0, -1])
-    written.requests.append([4, 0, 0, 0, 0, 2 * S, 2 * S, RequestOutcome.COMPLETED, -1, 1, 1, -1, 1, 1])
+    written.requests.append([4, 0, 0, 0, 0, 2 * S, 2 * S, RequestOutcome.COMPLETED, -1, 1, 1, -1, 1, 1, -1])
     written.arrivals += 1
     assert red(written) == ["levels-never-negative"]
 
@@ -214,7 +214,7 @@ def test_what_is_in_flight_at_the_end_is_conserved_and_no_leak(written):
     written.arrivals += 1
     written.levels.append([29 * S, 1, LevelKind.ACTIVE, 0, 0, 0])
     written.levels.sort(key=lambda row: row[0])
-    written.requests.append([4, 0, 0, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, -1, 1, 1, -1, 1, 1])
+    written.requests.append([4, 0, 0, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, -1, 1, 1, -1, 1, 1, -1])
     results = {result["name"]: result for result in run(written)}
     assert all(result["ok"] for result in results.values())
     assert results["nothing-leaked"]["detail"].endswith("1 held by what is in flight")
@@ -226,7 +226,7 @@ def test_more_permits_out_than_requests_in_flight_is_a_leak(written):
     written.levels.append([29 * S, 1, LevelKind.ACTIVE, 0, 0, 0])
     written.levels.append([30 * S, 1, LevelKind.ACTIVE, 0, 0, 0])
     written.levels.sort(key=lambda row: row[0])
-    written.requests.append([4, 0, 0, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, -1, 1, 1, -1, 1, 1])
+    written.requests.append([4, 0, 0, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, -1, 1, 1, -1, 1, 1, -1])
     assert "nothing-leaked" in red(written)
 
 

@@ -164,7 +164,7 @@ def test_metrics_of_selections_worked_out_by_hand(measure, metric, where, expect
 
 def test_every_metric_of_a_run_has_a_value_worked_out_here():
     plain = {metric.name for metric in METRICS if not metric.host}
-    by_reason = {name for name in plain if name.startswith(("shed.", "deferrals."))}
+    by_reason = {name for name in plain if name.startswith(("shed.", "deferrals.", "retry.stopped."))}
     assert plain - by_reason <= set(WHOLE_RUN)
 
 
@@ -268,7 +268,7 @@ def test_in_flight_at_the_end_is_told():
     of = shape()
     written = write(of, ASKS)
     written.arrivals += 1
-    written.requests.append([5, 0, 1, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, NONE, 1, 0, NONE, 1, 1])
+    written.requests.append([5, 0, 1, 0, 1, 29 * S, 30 * S, RequestOutcome.IN_FLIGHT, NONE, 1, 0, NONE, 1, 1, NONE])
     measure = measured(of, written)
     assert measure.value("in_flight.end", {}) == 1
     assert measure.value("in_flight.end", {"class": "y"}) == 1

@@ -8,7 +8,7 @@ import sim
 from sim.manifest import load, with_overrides
 from sim.metrics import LATER, METRICS
 
-BY_REASON = ("shed.", "deferrals.")
+BY_REASON = ("shed.", "deferrals.", "retry.stopped.")
 
 
 def rows(page: str) -> dict[str, list[str]]:

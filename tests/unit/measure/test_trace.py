@@ -28,7 +28,7 @@ class Recording(Consumer):
 def test_rows_arrive_as_written_levels_first_requests_last():
     consumer = Recording()
     trace = Trace([consumer])
-    attempt, request, level = range(15), range(100, 114), (5, 1, 0, 2, 3, 4)
+    attempt, request, level = range(15), range(100, 115), (5, 1, 0, 2, 3, 4)
     trace.requests.extend(request)
     trace.attempts.extend(attempt)
     trace.levels.extend(level)
@@ -36,7 +36,7 @@ def test_rows_arrive_as_written_levels_first_requests_last():
     kinds = [kind for kind, _ in consumer.seen]
     assert kinds == ["levels", "attempts", "requests", "close"]
     assert [rows.tolist() for _, rows in consumer.seen[:3]] == [[list(level)], [list(attempt)], [list(request)]]
-    assert [len(cols) for cols in (LevelCol, AttemptCol, RequestCol)] == [6, 15, 14]
+    assert [len(cols) for cols in (LevelCol, AttemptCol, RequestCol)] == [6, 15, 15]
 
 
 def test_a_block_is_handed_over_once_it_is_full():

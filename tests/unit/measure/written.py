@@ -75,6 +75,7 @@ class Ask:
     provider: int = 0
     signal: int = NONE
     actual: int | None = None
+    stopped: int = NONE
 
     @property
     def intended(self) -> int:
@@ -202,6 +203,7 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
                 ask.signal,
                 ask.tries[0].tokens,
                 ask.tries[0].tokens if ask.actual is None else ask.actual,
+                ask.stopped,
             ]
         )
     written.levels.sort(key=lambda row: row[0])

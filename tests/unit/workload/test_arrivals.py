@@ -115,12 +115,12 @@ def naive_rows(manifest):
             tokens = naive_draw(stream.tokens, part["work"])
             service = naive_draw(model.service, iter([next(part["service"])]))
             word = next(part["failures"])
-            tries = [word] + [naive_splitmix(word, k) for k in range(client.retry.max_attempts - 1)]
+            tries = [word] + [naive_splitmix(word, k) for k in range(client.max_attempts - 1)]
             fails = sum((w < model.failure_probability * 2**64) << k for k, w in enumerate(tries))
             cancel = -1
             if client.cancel_after_ns is not None and next(part["cancel"]) < client.cancel_probability * 2**64:
                 cancel = client.cancel_after_ns
-            jitter = next(part["jitter"]) if client.retry.jitter == "full" else 0
+            jitter = next(part["jitter"]) if any(layer.is_drawn for layer in client.layers) else 0
             found.append((at, stream.index, number, principal, provider, tokens, service, fails, cancel, jitter, None))
     return [(row[0], row[1], *row[3:]) for row in sorted(found)]
 

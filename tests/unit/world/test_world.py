@@ -131,6 +131,56 @@ def test_what_can_never_be_admitted_is_not_tried_again():
     assert scripted(of, [(0, 10, 0, -1)]) == [(0, 1, 0, 0, 0, SHED)]
 
 
+def test_c050_a_quota_that_is_used_up_is_asked_once_and_a_rate_is_asked_again():
+    client = {"on_refusal": "retry", "retry": {"kind": "fixed", "base_ms": 1, "max_attempts": 8}}
+    spent = manifest(workspace={"max_attempts": 1}, client=client)
+    assert scripted(spent, [(0, 10, 0b1, -1)]) == [(0, 1, 0, 0, 10, FAILED), (0, 2, 11, 11, 11, SHED)]
+    rate = manifest(workspace={"requests_per_minute": 60, "requests_burst": 1, "max_queue_length": 0}, client=client)
+    assert scripted(rate, [(0, 10, 0, -1), (1, 10, 0, -1)])[1:] == [
+        (1, 1, 1, 1, 1, SHED),
+        (1, 2, 1000, 1000, 1010, DONE),
+    ]
+
+
+def test_layers_make_a_call_an_attempt_each_and_the_run_tells_how_many():
+    sdk = {"name": "sdk", "kind": "fixed", "base_ms": 1, "max_attempts": 3}
+    service = {"name": "service", "kind": "fixed", "base_ms": 100, "max_attempts": 4}
+    gate = {"id": "g", "metric": "retry.amplification", "op": "<=", "bound": "4", "estimand": "path"}
+    failing = {"failures": {"kind": "independent", "probability": 1}, "service_ms": 5}
+    one = {"kind": "poisson", "per_second": 1}
+    of = manifest(client={"layers": [sdk, service]}, provider=failing, arrivals=one, gates=[gate])
+    done, arrivals, _ = run(of)
+    asked = len(arrivals)
+    assert done.value("retry.amplification") == "12.000000"
+    (check,) = [check for check in done.checks if check["name"] == "layers-of-retries"]
+    assert check["detail"] == f"ann: {asked} requests, service {4 * asked} attempts, sdk {12 * asked} attempts"
+    flat = manifest(client={"layers": [sdk | {"max_attempts": 1}, service]}, provider=failing, arrivals=one)
+    assert run(flat)[0].value("retry.amplification") == "4.000000"
+
+
+def test_a_used_up_budget_ends_requests_and_is_counted():
+    budget = {"kind": "ratio", "ratio": "0.1", "min_retries_per_second": 0}
+    client = {"retry": {"kind": "fixed", "base_ms": 10, "max_attempts": 9, "budget": budget}}
+    failing = {"failures": {"kind": "independent", "probability": 1}, "service_ms": 5}
+    done, arrivals, outcomes = run(manifest(client=client, provider=failing))
+    assert done.value("failed") == len(arrivals)
+    assert done.value("retry.stopped.budget") == sum(outcome.attempts < 9 for outcome in outcomes) > 0
+    assert done.value("attempts") - len(arrivals) <= len(arrivals) // 10
+
+
+def test_an_announced_wait_beyond_the_cap_ends_the_request_and_is_counted():
+    limits = {"requests_per_minute": 60, "requests_burst": 1, "max_queue_length": 0}
+    retry = {"kind": "fixed", "base_ms": 1, "max_attempts": 30}
+    waits_any = {"on_refusal": "retry", "retry": retry}
+    done, _, _ = run(manifest(workspace=limits, client=waits_any | {"retry_after_cap_ms": 500}))
+    assert done.value("retry.stopped.retry-after") == done.value("shed") > 0
+    assert [
+        row
+        for row in run(manifest(workspace=limits, client=waits_any))[0].observations
+        if row["metric"].startswith("retry.stopped")
+    ] == []
+
+
 def test_what_has_not_settled_when_the_drain_is_over_is_in_flight_and_ends_with_it():
     of = manifest(workspace=ONE_PERMIT, provider={"service_ms": 15_000}, drain_seconds=1, seconds=20)
     done, _, outcomes = run(of)
