@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import cast
 
 from sim.manifest import capacity, traffic
+from sim.manifest.client_build import client
 from sim.manifest.distribution_build import amounts
 from sim.manifest.distributions import Constant
 from sim.manifest.gates import gate_specs
@@ -20,16 +21,12 @@ from sim.manifest.inputs import Inputs
 from sim.manifest.model import (
     Arrivals,
     BurstyPoisson,
-    Client,
     Manifest,
     Phase,
     Poisson,
     PrincipalInfo,
     Provenance,
-    RatioBudget,
-    Retry,
     Stream,
-    TokenBudget,
     TraceReplay,
 )
 from sim.manifest.provider_build import provider_models
@@ -208,7 +205,7 @@ def _stream(
         arrivals=_arrivals(block.arrivals, f"{path}.arrivals", inputs),
         tokens=amounts(block.work.tokens, f"{path}.work.tokens", inputs) if block.work else Constant(0),
         providers=tuple((index, weight / total) for index, weight in targets),
-        client=_client(block.client),
+        client=client(block.client),
     )
 
 
@@ -228,34 +225,3 @@ def _arrivals(
         options["segment_gap_seconds"] = plain_decimal(Fraction(block.segment_gap_seconds, NS_PER_S))
     file = inputs.bind(block.file, block.sha256, path, "a trace")
     return TraceReplay(file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))
-
-
-def _client(block: traffic.ClientBlock) -> Client:
-    cancellation = block.cancellation
-    return Client(
-        timeout_ns=block.timeout_ms,
-        cancel_probability=cancellation.probability if cancellation else Fraction(0),
-        cancel_after_ns=cancellation.after_ms if cancellation else None,
-        on_refusal=block.on_refusal,
-        layers=tuple(map(_layer, block.layers if isinstance(block.retry, traffic.NoRetry) else [block.retry])),
-        honour_retry_after=block.retry_after == "honour",
-        retry_after_cap_ns=block.retry_after_cap_ms,
-    )
-
-
-def _layer(block: traffic.Layer) -> Retry:
-    return Retry(
-        kind=block.kind,
-        base_ns=block.base_ms,
-        cap_ns=block.base_ms if isinstance(block, traffic.FixedRetry) else block.cap_ms,
-        jitter="none" if isinstance(block, traffic.DecorrelatedRetry) else block.jitter,
-        max_attempts=block.max_attempts,
-        budget=_budget(block.budget),
-        name=block.name or "",
-    )
-
-
-def _budget(block: traffic.RatioBudget | traffic.TokenBudget | None) -> RatioBudget | TokenBudget | None:
-    if isinstance(block, traffic.RatioBudget):
-        return RatioBudget(block.ratio, block.min_retries_per_second, block.ttl_seconds, block.per)
-    return None if block is None else TokenBudget(block.max_tokens, block.token_ratio, block.per)

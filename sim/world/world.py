@@ -310,6 +310,8 @@ class World:
         if permit is None:
             raise InvariantViolation("a call ended after its caller had left it")
         if cause == NONE:
+            if self._are_told:
+                self._callers[call.stream].succeeded(call.principal_index)
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
         elif cause in _ANSWERED_429:
             self._failed(call, permit, RetryAfter(announced_ns), cause, announced_ns, now_ns)

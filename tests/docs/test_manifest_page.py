@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest import capacity, distribution_blocks, limits, providers, seed_shape, traffic
+from sim.manifest import capacity, client_blocks, distribution_blocks, limits, providers, seed_shape, traffic
 from sim.manifest.blocks import Block
 from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
 from sim.manifest.problems import LATER
@@ -44,13 +44,13 @@ BLOCKS = {
         }.items()
     },
     "Kind `empirical`": distribution_blocks.EmpiricalBlock,
-    "`client`": traffic.ClientBlock,
-    "`retry`: kind `fixed`": traffic.FixedRetry,
-    "`retry`: kind `exponential`": traffic.ExponentialRetry,
-    "`retry`: kind `decorrelated`": traffic.DecorrelatedRetry,
-    "`budget`: kind `ratio`": traffic.RatioBudget,
-    "`budget`: kind `tokens`": traffic.TokenBudget,
-    "`cancellation`": traffic.Cancellation,
+    "`client`": client_blocks.ClientBlock,
+    "`retry`: kind `fixed`": client_blocks.FixedRetry,
+    "`retry`: kind `exponential`": client_blocks.ExponentialRetry,
+    "`retry`: kind `decorrelated`": client_blocks.DecorrelatedRetry,
+    "`budget`: kind `ratio`": client_blocks.RatioBudget,
+    "`budget`: kind `tokens`": client_blocks.TokenBudget,
+    "`cancellation`": client_blocks.Cancellation,
     "`providers[]`": providers.ProviderBlock,
     "`service`: kind `tokens`": providers.TokenServiceBlock,
     "`slowdown`": providers.SlowdownBlock,
@@ -179,7 +179,7 @@ def test_blocks_are_all_there(repository):
     names = {block.__name__ for block in BLOCKS.values()}
     shapes = {
         name: value
-        for module in (capacity, distribution_blocks, limits, providers, traffic)
+        for module in (capacity, client_blocks, distribution_blocks, limits, providers, traffic)
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }

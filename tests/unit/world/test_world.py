@@ -196,3 +196,17 @@ def test_an_arrival_on_the_very_end_of_the_last_phase_belongs_to_it():
 @pytest.mark.parametrize("outcome", RequestOutcome)
 def test_every_outcome_of_a_request_has_a_word(outcome):
     assert outcome.name.lower().replace("_", "-") in {"completed", "failed", "shed", "cancelled", "in-flight"}
+
+
+@pytest.mark.parametrize("special", [{}, {"servers": 100}])
+def test_successes_fill_a_token_budget_whatever_the_provider(special):
+    budget = {"kind": "tokens", "max_tokens": 2, "token_ratio": 1}
+    client = {"retry": {"kind": "fixed", "base_ms": 1, "max_attempts": 2, "budget": budget}}
+    half = {"failures": {"kind": "independent", "probability": "0.5"}, "service_ms": 1, **special}
+    done, _, outcomes = run(manifest(client=client, provider=half))
+    kept = done.value("retry.stopped.budget")
+    # A failure leaves 1 of 2 tokens, which is not above half: nobody ever retries but right after nothing was taken.
+    assert kept == done.value("failed") > 0
+    again = manifest(client={"retry": client["retry"] | {"budget": budget | {"max_tokens": 4}}}, provider=half)
+    retried = sum(outcome.attempts for outcome in run(again)[2]) - len(outcomes)
+    assert retried > 20  # told of no success, the count would fall to half with the second failure and stay there
