@@ -48,9 +48,8 @@ def manifest_of(bundle: Bundle, *, original: Path | None = None) -> Manifest:
         EvidenceError: If ``original`` is another manifest.
     """
     record, copies = bundle.record, bundle.places
-    manifest = _as_run(
-        RerunRequest.of(record, manifest=original or copies["manifest"], assumptions=copies.get("assumptions"))
-    )
+    request = RerunRequest.of(record, manifest=original or copies["manifest"], assumptions=copies.get("assumptions"))
+    manifest = _as_recorded(_loaded(request), request)
     if manifest.sha256 != record["manifest"]["sha256"]:
         raise EvidenceError(
             f"{manifest.path}: got bytes of sha256 {manifest.sha256}; allowed: the manifest of {bundle.folder}, "
@@ -68,7 +67,20 @@ def rerunner(*, assume: Path | None = None, progress: Progress | None = None) ->
     """
 
     def rerun(request: RerunRequest) -> RunLike:
-        return run(_as_run(request, assume), discipline=discipline_named(request.discipline), progress=progress)
+        try:
+            loaded = _loaded(request, assume)
+        except ConfigError as error:
+            if assume is not None or _lacks_file(error):
+                raise
+            raise EvidenceError(f"nobody can have run this manifest: {error}") from error
+        manifest = _as_recorded(loaded, request)
+        discipline = discipline_named(request.discipline)
+        try:
+            return run(manifest, discipline=discipline, progress=progress)
+        except ConfigError as error:
+            if manifest.lacks:  # which an option of the command line can give
+                raise
+            raise _not_as_recorded(loaded, error) from error
 
     return rerun
 
@@ -85,19 +97,39 @@ def discipline_named(name: str) -> Discipline:
     raise EvidenceError(f"target.discipline: got {name!r}; allowed: one of {', '.join(DISCIPLINES)}")
 
 
-def _as_run(request: RerunRequest, assume: Path | None = None) -> Manifest:
+def _loaded(request: RerunRequest, assume: Path | None = None) -> Manifest:
     try:
-        manifest = load(request.manifest, assume=assume or request.assumptions)
+        return load(request.manifest, assume=assume or request.assumptions)
     except ConfigError as error:
-        if not error.path.endswith(".file"):
+        if not _lacks_file(error):
             raise
         hint = "a bundle holds no trace: name the manifest that lies beside it with --manifest"
         raise ConfigError(error.path, error.got, error.allowed, file=error.file, hint=hint) from None
-    if request.overrides or request.seed is not None:
-        manifest = with_overrides(manifest, request.overrides.items(), seed=request.seed)
-    if request.window_ns != manifest.horizon_ns:
-        manifest = with_overrides(manifest, window_s=Fraction(request.window_ns, NS_PER_S))
+
+
+def _lacks_file(error: ConfigError) -> bool:
+    return error.path.endswith(".file")
+
+
+def _as_recorded(manifest: Manifest, request: RerunRequest) -> Manifest:
+    """Return a manifest with the seed, values and window of a record.
+
+    Raises:
+        EvidenceError: If it does not take them: then nobody ran it so, and the record is not what it says.
+    """
+    try:
+        if request.overrides or request.seed is not None:
+            manifest = with_overrides(manifest, request.overrides.items(), seed=request.seed)
+        if request.window_ns != manifest.horizon_ns:
+            manifest = with_overrides(manifest, window_s=Fraction(request.window_ns, NS_PER_S))
+    except ConfigError as error:
+        raise _not_as_recorded(manifest, error) from error
     return manifest
+
+
+def _not_as_recorded(manifest: Manifest, error: ConfigError) -> EvidenceError:
+    told = str(error).removeprefix(f"{manifest.path}: ")
+    return EvidenceError(f"{manifest.path}: cannot have been run as the record says: {told}")
 
 
 def _pair(text: str) -> tuple[str, str]:

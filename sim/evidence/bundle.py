@@ -11,32 +11,32 @@ a verdict, writes another.
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import re
 import shutil
 import tempfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
+from sim.evidence.artefacts import (
+    ARTEFACT_BYTES_MAX,
+    SERIES_NAME,
+    SLOWEST_NAME,
+    check_artefact,
+    packed_series,
+    parsed,
+    plain,
+)
 from sim.evidence.build import RunLike, build_record
 from sim.evidence.record import decode, encode, identity, read_bytes
 from sim.evidence.schema import Artefact, Record
 from sim.evidence.source import Tool
-from tollgate.core.canonical import JSON, canonical_bytes, parse_json, sha256_hex
-from tollgate.core.errors import CallerError, ConfigError, EvidenceError
+from tollgate.core.canonical import JSON, canonical_bytes, sha256_hex
+from tollgate.core.errors import CallerError, EvidenceError
 
 RECORD_NAME: Final = "record.json"
-SERIES_NAME: Final = "series.json.gz"
-SLOWEST_NAME: Final = "slowest.json"
-
-ARTEFACT_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Largest artefact that is read, packed or unpacked: above the largest manifest (32 MiB), far below what hurts a
-reader."""
 
 _COPY_NAME_MAX: Final = 80
 _NAME_MAX: Final = 60  # with the digest a folder name stays far below the 255 bytes of common file systems
@@ -79,8 +79,7 @@ class Bundle:
         Raises:
             EvidenceError: If they cannot be unpacked.
         """
-        packed = self._of_kind("series")
-        return None if packed is None else _parse(_unpack(packed, SERIES_NAME), SERIES_NAME)
+        return self.parsed("series")
 
     def slowest(self) -> JSON:
         """Return the worst requests as JSON values.
@@ -88,12 +87,25 @@ class Bundle:
         Raises:
             EvidenceError: If they are not JSON.
         """
-        data = self._of_kind("slowest")
-        return [] if data is None else _parse(data, SLOWEST_NAME)
+        return self.parsed("slowest") or []
 
-    def _of_kind(self, kind: str) -> bytes | None:
+    def parsed(self, kind: str) -> JSON:
+        """Return an artefact of this kind as JSON values, or None where the run has none.
+
+        Raises:
+            EvidenceError: If it cannot be unpacked or is no JSON.
+        """
+        data = self.plain(kind)
+        return None if data is None else parsed(data, self.names[kind])
+
+    def plain(self, kind: str) -> bytes | None:
+        """Return the bytes of an artefact, unpacked where it is packed, or None where the run has none of the kind.
+
+        Raises:
+            EvidenceError: If it cannot be unpacked.
+        """
         name = self.names.get(kind)
-        return None if name is None else self.files[name]
+        return None if name is None else plain(kind, self.files[name], name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +139,7 @@ def pack(run: RunLike, tool: Tool, *, drifted: bool = False) -> Bundle:
         contents.append((name, "assumptions", manifest.assumptions_raw))
     try:
         if run.series is not None:
-            contents.append((SERIES_NAME, "series", _packed(canonical_bytes(run.series.to_json()))))
+            contents.append((SERIES_NAME, "series", packed_series(run.series.to_json())))
         contents.append((SLOWEST_NAME, "slowest", canonical_bytes(list(run.slowest))))
     except CallerError as error:
         raise EvidenceError(f"this run cannot be recorded: {error}") from error
@@ -192,7 +204,8 @@ def read_bundle(folder: Path) -> Bundle:
     """Return the bundle in a folder after comparing every file with the digest its record holds.
 
     Raises:
-        EvidenceError: If the folder is no bundle, a file is missing, or a byte of any of them was changed.
+        EvidenceError: If the folder is no bundle, a file is missing, a byte of any of them was changed, or series or
+            worst requests are nothing that a run writes.
     """
     if not folder.is_dir():
         raise EvidenceError(f"{folder}: no such folder; a bundle is a folder with a {RECORD_NAME}")
@@ -208,6 +221,7 @@ def _artefact(path: Path, listed: Artefact) -> bytes:
             f"{path}: altered after it was written: {len(data)} bytes of sha256 {sha256_hex(data)}, "
             f"the record lists {listed['bytes']} bytes of sha256 {listed['sha256']}"
         )
+    check_artefact(listed["kind"], data, str(path))
     return data
 
 
@@ -227,33 +241,6 @@ def _copy_name(name: str, kind: str, *, taken: str = RECORD_NAME) -> str:
     plain = re.sub(r"[^A-Za-z0-9._ ()+,=@~-]", "_", name)[-_COPY_NAME_MAX:].lstrip(". ") or kind
     others = {RECORD_NAME, SERIES_NAME, SLOWEST_NAME, taken.lower()}
     return f"{kind}-{plain}" if plain.lower() in others else plain
-
-
-def _packed(data: bytes) -> bytes:
-    """Return gzip bytes that depend on the data and the zlib build alone: no time stamp, no file name."""
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as stream:
-        stream.write(data)
-    return buffer.getvalue()
-
-
-def _unpack(packed: bytes, name: str) -> bytes:
-    """Unpack a gzip file, refusing one that swells beyond what an artefact may hold."""
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
-            data = stream.read(ARTEFACT_BYTES_MAX + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise EvidenceError(f"{name}: cannot be unpacked: {error}") from error
-    if len(data) > ARTEFACT_BYTES_MAX:
-        raise EvidenceError(f"{name}: unpacks to more than {ARTEFACT_BYTES_MAX} bytes")
-    return data
-
-
-def _parse(data: bytes, name: str) -> JSON:
-    try:
-        return parse_json(data, max_bytes=ARTEFACT_BYTES_MAX, file=name)
-    except ConfigError as error:
-        raise EvidenceError(str(error)) from error
 
 
 def _write_through(path: Path, data: bytes) -> None:

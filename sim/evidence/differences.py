@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final
 
 from sim.gates import ObservationRow
+
+SHOWN_MAX: Final = 10
+"""Differences between two files that are spelt out; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,47 @@ def between_tables(what: str, stored: Mapping[str, object], fresh: Mapping[str, 
     for entry in {**stored, **fresh}:
         if stored.get(entry) != fresh.get(entry):
             yield Difference(f"{what} {entry}", stored.get(entry), fresh.get(entry))
+
+
+def between_files(what: str, stored: object, fresh: object) -> Iterator[Difference]:
+    """Yield the first leaves in which two JSON documents differ, and how many there are beyond ``SHOWN_MAX``.
+
+    Args:
+        what: Name of the file.
+        stored: What it holds.
+        fresh: What it should hold.
+    """
+    count = 0
+    for path, was, now in _leaves(stored, fresh, ""):
+        count += 1
+        if count <= SHOWN_MAX:
+            yield Difference(f"{what} {path}" if path else what, was, now)
+    if count > SHOWN_MAX:
+        yield Difference(f"{what}: {count - SHOWN_MAX} more values", "others", "others")
+
+
+def _leaves(stored: object, fresh: object, path: str) -> Iterator[tuple[str, object, object]]:
+    """Yield the path and both values of every leaf that differs; rows with a name are told by it."""
+    if isinstance(stored, dict) and isinstance(fresh, dict):
+        for key in {**stored, **fresh}:
+            yield from _leaves(stored.get(key), fresh.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(stored, list) and isinstance(fresh, list):
+        was, now = _by_name(stored), _by_name(fresh)
+        if was is not None and now is not None:
+            yield from _leaves(was, now, path)
+            return
+        for place, (old, new) in enumerate(zip_longest(stored, fresh)):
+            yield from _leaves(old, new, f"{path}[{place}]")
+    elif stored != fresh or type(stored) is not type(fresh):
+        yield path, _told(stored), _told(fresh)
+
+
+def _told(value: object) -> object:
+    return f"{len(value)} entries" if isinstance(value, (dict, list)) else value
+
+
+def _by_name(rows: list[object]) -> dict[object, object] | None:
+    """Return rows by their names, None if they have none."""
+    if not rows or not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows):
+        return None
+    return {row["name"]: row for row in rows if isinstance(row, dict)}

@@ -207,6 +207,9 @@ def _rules(record: Record) -> Iterator[tuple[str, object, str, bool]]:
     hosted = [metric for metric, _ in keys if is_host_metric(metric)]
     yield "observations", hosted, "no figures of the host, which stand in host", not hosted
 
+    checks = [row["name"] for row in record["checks"]]
+    yield "checks", checks, "each name once", len(set(checks)) == len(checks)
+
     gates = [(row["id"], row["metric"], row["op"], row["bound"]) for row in record["gates"]]
     planned = [(row["id"], row["metric"], row["op"], row["bound"]) for row in plan["gates"]]
     yield "gates", gates, "the gates of the plan, in its order", gates == planned

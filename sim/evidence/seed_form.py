@@ -136,6 +136,9 @@ def read_export(data: bytes, *, file: str) -> Export:
         raise EvidenceError(
             f"{file}: altered after it was written: digest is {exported['digest']}, the content's is {computed}"
         )
+    bounds = [row["bound"] for row in exported["comparisons"]]
+    if len(set(bounds)) < len(bounds):
+        raise EvidenceError(f"{file}: comparisons: got {shown(bounds)}; allowed: each bound once")
     for index, row in enumerate(exported["comparisons"]):
         if row["pass"] and not _holds(row):
             raise EvidenceError(f"{file}: comparisons[{index}]: got {shown(row)}; allowed: a pass within its limit")

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from sim.evidence.artefacts import SERIES_NAME, SLOWEST_NAME
 from sim.evidence.bundle import RECORD_NAME, Bundle, pack, read_bundle
-from sim.evidence.differences import Difference, between_observations, between_rows, between_tables
+from sim.evidence.differences import Difference, between_files, between_observations, between_rows, between_tables
 from sim.evidence.record import decode, judge, parse, read_bytes
 from sim.evidence.rerun import Rerun, RerunRequest
 from sim.evidence.schema import DRIFT, SCHEMA, Record
 from sim.evidence.seed_form import EXPORT_SCHEMA, Export, discipline_of, export, read_export, window_ns_of
 from sim.evidence.source import Tool
-from sim.gates import GateResultRow, is_host_metric
+from sim.gates import CheckRow, GateResultRow, is_host_metric
 from sim.manifest.seed_bounds import SEED_BOUNDS
 from tollgate.core.canonical import sha256_hex
 from tollgate.core.errors import ConfigError, EvidenceError
@@ -26,6 +27,7 @@ from tollgate.core.errors import ConfigError, EvidenceError
 ARRIVALS_DIFFER: Final = "arrivals differ: platform"
 DECISIONS_DIFFER: Final = "decisions differ"
 CHECKS_DIFFER: Final = "checks differ"
+CODE_DIFFERS: Final = "the code differs"
 NOT_RERUN: Final = "not re-run: a record that was edited and digested again would look the same"
 
 _HOST_BOUNDS: Final = frozenset(bound.name for bound in SEED_BOUNDS if is_host_metric(bound.metric))
@@ -132,12 +134,8 @@ class _Verification:
         self.report.reran = True
         self._compare_asked(record, fresh.record)
         self._compare_outcomes(record, fresh.record)
-        same_code = record["code"]["source_sha256"] == self.tool.source_sha256
-        if bundle is not None and (bundle.series(), bundle.slowest()) != (fresh.series(), fresh.slowest()):
-            found = self.report.problems if same_code else self.report.notes
-            found.append("series or slowest requests differ from those of the re-run")
-        if not same_code:
-            self.report.notes.append("the code differs" + (", and the observations agree" if self.report.ok else ""))
+        self._compare_files(record, bundle, fresh)
+        self._compare_tools(record, fresh.record)
 
     def _export(self, exported: Export) -> None:
         sha256 = exported["manifest"]["digest"].removeprefix("sha256:")
@@ -228,6 +226,8 @@ class _Verification:
         stored_run, fresh_run = record["runs"][0], fresh["runs"][0]
         figures = [*between_observations(record["observations"], fresh["observations"])]
         checks = [*between_rows("check", record["checks"], fresh["checks"], key="name")]
+        if not checks and record["checks"] != fresh["checks"]:
+            checks = [Difference("order of checks", _names(record["checks"]), _names(fresh["checks"]))]
         gates = [*between_rows("gate", _of_the_run(record), _of_the_run(fresh), key="id")]
         if stored_run["arrivals_sha256"] != fresh_run["arrivals_sha256"]:
             self.report.problems.append(
@@ -243,7 +243,52 @@ class _Verification:
             self.report.problems.append(f"flags differ: stored {record['flags']}, earned {fresh['flags']}")
         self.report.differences.extend([*figures, *checks, *gates])
 
+    def _compare_files(self, record: Record, bundle: Bundle | None, fresh: Bundle) -> None:
+        """Compare series and slowest requests, whatever code made them: they follow from what has been compared.
+
+        The series' packed bytes depend on the build of zlib, so they are compared unpacked, and not at all where a
+        record comes without its bundle.
+        """
+        same_code = record["code"]["source_sha256"] == self.tool.source_sha256
+        because = "" if same_code else f"; {CODE_DIFFERS}, and nothing tells its change from an edit"
+        slowest = [each["sha256"] for each in record["artefacts"] if each["kind"] == "slowest"]
+        outcomes_agree = self.report.ok
+        for kind, name in (("series", SERIES_NAME), ("slowest", SLOWEST_NAME)):
+            again = fresh.plain(kind)
+            if bundle is not None:
+                agrees = bundle.plain(kind) == again
+            elif kind == "slowest":
+                agrees = slowest == [sha256_hex(data) for data in (again,) if data is not None]
+            else:
+                self.report.notes.append(f"{name} was not compared: this is a record without its bundle")
+                continue
+            if not agrees:
+                self.report.problems.append(f"{name} differs from the re-run's{because}")
+            if not agrees and bundle is not None and outcomes_agree:
+                self.report.differences.extend(between_files(name, bundle.parsed(kind), fresh.parsed(kind)))
+
+    def _compare_tools(self, record: Record, fresh: Record) -> None:
+        """Tell what else made the record; a version that contradicts the sources it stands in is a lie."""
+        same_code = record["code"]["source_sha256"] == fresh["code"]["source_sha256"]
+        if not same_code:
+            self.report.notes.append(CODE_DIFFERS + (", and the observations agree" if self.report.ok else ""))
+        for part, stored, again in (
+            ("tool_version", record["tool_version"], fresh["tool_version"]),
+            ("lock_sha256", record["lock_sha256"], fresh["lock_sha256"]),
+        ):
+            if stored == again:
+                continue
+            told = f"{part} differs: stored {stored or 'nothing'}, here {again or 'nothing'}"
+            if part == "tool_version" and same_code:
+                self.report.problems.append(f"{told}, though the sources, which hold it, are the same")
+            else:
+                self.report.notes.append(told)
+
 
 def _of_the_run(record: Record) -> list[GateResultRow]:
     """Return the gates on the run itself; those on the host's figures need not repeat."""
     return [row for row in record["gates"] if not is_host_metric(row["metric"])]
+
+
+def _names(checks: list[CheckRow]) -> str:
+    return ", ".join(check["name"] for check in checks)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, Self, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sim.measure.tally import Ints, Tally
 from sim.measure.wide import WideSums
-from tollgate.core.errors import CallerError, EvidenceError
+from tollgate.core.errors import CallerError, EvidenceError, shown
 
 Mask = NDArray[np.bool_]
 """Which of several are meant, shape ``(n,)``."""
@@ -38,6 +38,8 @@ EXACT_VALUES_MAX: Final = 200_000
 _SHIFT: Final = 52 - SUB_BITS
 _FIRST: Final = (1023 << SUB_BITS) - 1  # value 1 gets bin 1, value 0 bin 0
 _EXACT_IN_DOUBLE: Final = 1 << 53
+
+_JSON_KEYS: Final = frozenset({"bins", "count", "maximum", "minimum", "sub_bits", "total"})
 
 
 def rank(p: Fraction, n: int) -> int:
@@ -157,14 +159,38 @@ class LogLinearHistogram:
         try:
             found = cast("dict[str, object]", document)
             if found["sub_bits"] != SUB_BITS:
-                raise EvidenceError(f"histogram.sub_bits: got {found['sub_bits']!r}; allowed: {SUB_BITS}")
-            bins = {int(index): int(count) for index, count in cast("Iterable[tuple[int, int]]", found["bins"])}
-            whole = [int(cast("int | str", found[key])) for key in ("count", "total", "minimum", "maximum")]
+                raise EvidenceError(f"histogram.sub_bits: got {shown(found['sub_bits'])}; allowed: {SUB_BITS}")
+            pairs = [(index, count) for index, count in cast("Iterable[tuple[int, int]]", found["bins"])]
+            count, minimum, maximum = (cast("int", found[key]) for key in ("count", "minimum", "maximum"))
+            read = cls(dict(pairs), count, int(cast("str", found["total"])), minimum, maximum)
         except (KeyError, TypeError, ValueError) as error:
             raise EvidenceError(f"histogram: not what to_json writes ({error!r})") from error
-        if sum(bins.values()) != whole[0]:
-            raise EvidenceError(f"histogram.count: got {whole[0]}; allowed: the sum of its bins, {sum(bins.values())}")
-        return cls(bins, *whole)
+        numbers = (count, minimum, maximum, *chain.from_iterable(pairs))
+        if (
+            not all(type(number) is int for number in numbers)
+            or str(read.total) != found["total"]
+            or found.keys() != _JSON_KEYS
+        ):
+            raise EvidenceError(f"histogram: got {shown(document)}; allowed: the keys and integers that to_json writes")
+        if len(read.bins) != len(pairs) or not read._is_possible:
+            raise EvidenceError(f"histogram: got {shown(document)}; allowed: counts by bin that fit their own figures")
+        return read
+
+    @property
+    def _is_possible(self) -> bool:
+        """Whether some values give these bins, this sum and these extremes."""
+        if not self.bins:
+            return (self.count, self.total, self.minimum, self.maximum) == (0, 0, 0, 0)
+        if min(self.bins) < 0 or max(self.bins) >= BINS or min(self.bins.values()) < 1:
+            return False
+        edges = [(*bin_edges(index), count) for index, count in sorted(self.bins.items())]
+        (lowest, lowest_last, _), (highest_first, highest, _) = edges[0], edges[-1]
+        return (
+            self.count == sum(self.bins.values())
+            and lowest <= self.minimum <= lowest_last
+            and highest_first <= self.maximum <= highest
+            and sum(low * n for low, _, n in edges) <= self.total <= sum(high * n for _, high, n in edges)
+        )
 
 
 class SortedSamples:

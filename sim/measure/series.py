@@ -7,18 +7,21 @@ In JSON an integer beyond 2^53-1, which a double cannot hold, is its decimal tex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self, cast
 
 from sim.measure.quantiles import LogLinearHistogram
-from tollgate.core.errors import EvidenceError
+from tollgate.core.errors import EvidenceError, shown
 from tollgate.core.units import MAX_SAFE_INTEGER
 
 BINS_MAX: Final = 600
 """Spec 00; about one bin for two pixels of a figure."""
 
 SCHEMA: Final = "capacity-series/v1"
+
+_WHOLE_TEXT: Final = re.compile(r"-?[1-9][0-9]{0,39}", re.ASCII)
 
 
 class Band(NamedTuple):
@@ -93,25 +96,23 @@ class SeriesView:
         Raises:
             EvidenceError: If it is nothing of the kind.
         """
-        try:
-            found = cast("dict[str, object]", document)
-            if found["schema"] != SCHEMA:
-                raise EvidenceError(f"series.schema: got {found['schema']!r}; allowed: {SCHEMA!r}")
-            series = cast("list[dict[str, object]]", found["series"])
-            histograms = cast("list[dict[str, object]]", found["histograms"])
-            bands = cast("list[tuple[str, str, str, int, int]]", found["bands"])
-            view = cls(
-                bin_ns=int(cast("int", found["bin_ns"])),
-                end_ns=int(cast("int", found["end_ns"])),
-                series={str(entry["name"]): [int(v) for v in cast("list[int]", entry["values"])] for entry in series},
-                histograms={str(entry["name"]): LogLinearHistogram.from_json(entry) for entry in histograms},
-                bands=tuple(Band(str(k), str(n), str(s), int(start), int(end)) for k, n, s, start, end in bands),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise EvidenceError(f"series: not what to_json writes ({error!r})") from error
-        if view.bin_ns < 1 or any(len(values) != view.bins for values in view.series.values()):
-            raise EvidenceError(f"series: got a series that is not {view.end_ns} ns in bins of {view.bin_ns} ns")
-        return view
+        found = _table(document, ("bands", "bin_ns", "end_ns", "histograms", "schema", "series"), "series")
+        if found["schema"] != SCHEMA:
+            raise EvidenceError(f"series.schema: got {shown(found['schema'])}; allowed: {SCHEMA!r}")
+        bin_ns, end_ns = (_whole(found[key], f"series.{key}", 1) for key in ("bin_ns", "end_ns"))
+        bins = -(-end_ns // bin_ns)
+        if bins > BINS_MAX:
+            raise EvidenceError(f"series: got {end_ns} ns in bins of {bin_ns} ns; allowed: at most {BINS_MAX} bins")
+        return cls(
+            bin_ns=bin_ns,
+            end_ns=end_ns,
+            series={name: _values(entry, bins, name) for name, entry in _by_name(found["series"], "series.series")},
+            histograms={
+                name: LogLinearHistogram.from_json({key: entry[key] for key in entry if key != "name"})
+                for name, entry in _by_name(found["histograms"], "series.histograms")
+            },
+            bands=tuple(_band(entry, place) for place, entry in enumerate(_list(found["bands"], "series.bands"))),
+        )
 
 
 def _spelt(value: int) -> int | str:
@@ -125,3 +126,59 @@ def series_name(metric: str, labels: Mapping[str, str]) -> str:
     ('shed|class=quiet,reason=queue-full', 'active')
     """
     return f"{metric}|{','.join(f'{key}={value}' for key, value in labels.items())}" if labels else metric
+
+
+def _table(value: object, keys: tuple[str, ...], path: str) -> dict[str, object]:
+    if not isinstance(value, dict) or sorted(map(str, value)) != sorted(keys):
+        raise EvidenceError(f"{path}: got {shown(value)}; allowed: the keys {', '.join(keys)}")
+    return cast("dict[str, object]", value)
+
+
+def _list(value: object, path: str) -> list[object]:
+    if not isinstance(value, list):
+        raise EvidenceError(f"{path}: got {shown(value)}; allowed: a list")
+    return value
+
+
+def _whole(value: object, path: str, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise EvidenceError(f"{path}: got {shown(value)}; allowed: an integer of at least {least}")
+    return value
+
+
+def _by_name(entries: object, path: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield rows with their names, each name once."""
+    seen = set()
+    for place, entry in enumerate(_list(entries, path)):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or name in seen:
+            raise EvidenceError(f"{path}[{place}].name: got {shown(name)}; allowed: a name of its own")
+        seen.add(name)
+        yield name, cast("dict[str, object]", entry)
+
+
+def _values(entry: dict[str, object], bins: int, name: str) -> list[int]:
+    path = f"series.{name}"
+    values = _list(_table(entry, ("name", "values"), path)["values"], path)
+    if len(values) != bins:
+        raise EvidenceError(f"{path}: got {len(values)} values; allowed: one for each of {bins} bins")
+    numbers = [value if type(value) is int else _of_text(value) for value in values]
+    for place, number in enumerate(numbers):
+        if number is None or _spelt(number) != values[place]:
+            allowed = "an integer, as a text beyond 2^53-1 and only there"
+            raise EvidenceError(f"{path}[{place}]: got {shown(values[place])}; allowed: {allowed}")
+    return cast("list[int]", numbers)
+
+
+def _of_text(value: object) -> int | None:
+    return int(value) if isinstance(value, str) and _WHOLE_TEXT.fullmatch(value) else None
+
+
+def _band(entry: object, place: int) -> Band:
+    path = f"series.bands[{place}]"
+    parts = _list(entry, path)
+    if len(parts) != len(Band._fields) or not all(isinstance(part, str) for part in parts[:3]):
+        raise EvidenceError(f"{path}: got {shown(entry)}; allowed: {', '.join(Band._fields)}")
+    kind, label, state = (str(part) for part in parts[:3])
+    from_ns = _whole(parts[3], path, 0)
+    return Band(kind, label, state, from_ns, _whole(parts[4], path, from_ns))

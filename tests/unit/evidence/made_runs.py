@@ -8,6 +8,7 @@ from pathlib import Path
 from sim.evidence.source import Tool
 from sim.manifest.distributions import Constant as Always
 from sim.manifest.model import Client, GateSpec, Manifest, Phase, PrincipalInfo, Provenance, ProviderModel, Retry
+from sim.measure import SeriesView
 from tollgate.core.canonical import sha256_hex
 from tollgate.core.units import NS_PER_S
 from tollgate.decision.profile import AdmissionProfile
@@ -57,10 +58,38 @@ OBSERVATIONS = (
 class Series:
     """Stands for the series of a run."""
 
-    values: dict = field(default_factory=lambda: {"start_ns": 0, "bin_ns": NS_PER_S, "series": {"active": [1, 2, 3]}})
+    values: dict = field(default_factory=lambda: {"active": [1, 2, 3, 0, 0, 0, 0, 0, 0, 0]})
 
     def to_json(self):
-        return self.values
+        return SeriesView(NS_PER_S, 10 * NS_PER_S, self.values).to_json()
+
+
+SLOW = {
+    "ordinal": 7,
+    "principal": "noisy",
+    "cls": "noisy",
+    "provider": "u",
+    "phase": "load",
+    "outcome": "completed",
+    "reason": None,
+    "intended_ns": 1_000_000,
+    "settled_ns": 2_500_000,
+    "sojourn_ns": 1_500_000,
+    "wait_ns": 0,
+    "attempts": [
+        {
+            "attempt": 1,
+            "requested_ns": 1_000_000,
+            "wait_ns": 0,
+            "service_ns": 1_500_000,
+            "outcome": "completed",
+            "reason": None,
+            "hold": None,
+            "hold_scope": None,
+            "hold_text": "not held",
+        }
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +102,7 @@ class MadeRun:
     observations: tuple = OBSERVATIONS
     checks: tuple = tuple(CHECKS)
     series: Series | None = field(default_factory=Series)
-    slowest: tuple = ({"ordinal": 7, "sojourn_ns": 1_500_000},)
+    slowest: tuple = (SLOW,)
     end_ns: int = 10 * NS_PER_S
     arrivals_sha256: str = "1" * 64
     outcomes_sha256: str = "2" * 64

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sim.evidence import artefacts
 from sim.evidence import bundle as bundles
 from sim.evidence.bundle import pack, read_bundle, read_record, write_bundle
 from sim.evidence.record import identity
-from tests.unit.evidence.made_runs import HOST, OBSERVATIONS, RAW, TOOL, Series, made_run, row
+from tests.unit.evidence.made_runs import HOST, OBSERVATIONS, RAW, SLOW, TOOL, Series, made_run, row
 from tollgate.core.errors import EvidenceError
 
 
@@ -29,7 +30,7 @@ def test_a_bundle_holds_the_record_the_manifests_bytes_the_series_and_the_slowes
     ]
     assert (folder / "small.yaml").read_bytes() == RAW
     assert json.loads(gzip.decompress((folder / "series.json.gz").read_bytes())) == Series().to_json()
-    assert json.loads((folder / "slowest.json").read_bytes()) == [{"ordinal": 7, "sojourn_ns": 1_500_000}]
+    assert json.loads((folder / "slowest.json").read_bytes()) == [SLOW]
 
 
 def test_what_is_written_reads_back_as_it_was(tmp_path):
@@ -37,7 +38,7 @@ def test_what_is_written_reads_back_as_it_was(tmp_path):
     read = read_bundle(write_bundle(written, tmp_path).folder)
     assert (read.record, read.files) == (written.record, written.files)
     assert read.series() == Series().to_json()
-    assert read.slowest() == [{"ordinal": 7, "sojourn_ns": 1_500_000}]
+    assert read.slowest() == [SLOW]
     assert read.files[read.names["manifest"]] == RAW
 
 
@@ -231,9 +232,9 @@ def test_a_file_beyond_the_cap_is_not_read_whole(tmp_path, monkeypatch):
 
 
 def test_series_that_swell_beyond_the_cap_are_refused(monkeypatch):
-    bomb = packed(series=Series({"active": [0] * 10_000}))
+    bomb = packed(series=Series({"active": [0] * 10, "tokens": [0] * 10_000}))
     assert len(bomb.files["series.json.gz"]) < 1000
-    monkeypatch.setattr(bundles, "ARTEFACT_BYTES_MAX", 1000)
+    monkeypatch.setattr(artefacts, "ARTEFACT_BYTES_MAX", 1000)
     with pytest.raises(EvidenceError, match="unpacks to more than 1000 bytes"):
         bomb.series()
 

@@ -7,7 +7,7 @@ import pytest
 from sim.evidence import build, bundle, drift, record, verification, write_bundle
 from sim.evidence.bundle import Written, pack
 from sim.evidence.verification import _Verification
-from tests.unit.evidence import test_bundle, test_drift, test_record, test_seed_form, test_verification
+from tests.unit.evidence import test_artefacts, test_bundle, test_drift, test_record, test_seed_form, test_verification
 from tests.unit.evidence.made_runs import TOOL, made_run
 
 
@@ -82,6 +82,28 @@ def outcomes_not_compared(patch):
     patch.setattr(_Verification, "_compare_outcomes", lambda *_: None)
 
 
+def files_not_compared(patch):
+    patch.setattr(_Verification, "_compare_files", lambda *_: None)
+
+
+def other_code_excuses_files(patch):
+    kept = _Verification._compare_files
+
+    def lenient(self, record, bundle, fresh):
+        if record["code"]["source_sha256"] == self.tool.source_sha256:
+            kept(self, record, bundle, fresh)
+
+    patch.setattr(_Verification, "_compare_files", lenient)
+
+
+def tools_taken_on_trust(patch):
+    patch.setattr(_Verification, "_compare_tools", lambda *_: None)
+
+
+def files_not_looked_into(patch):
+    patch.setattr(bundle, "check_artefact", lambda *_: None)
+
+
 def platform_taken_for_decisions(patch):
     patch.setattr(verification, "ARRIVALS_DIFFER", verification.DECISIONS_DIFFER)
 
@@ -150,6 +172,32 @@ def exports_not_judged(patch):
             outcomes_not_compared,
             lambda folder: test_verification.test_a_record_edited_and_digested_again_is_caught_by_the_re_run_only(
                 bundle_in(folder)
+            ),
+        ),
+        (
+            files_not_compared,
+            lambda folder: (
+                test_verification.test_series_and_slowest_requests_that_a_re_run_does_not_repeat_are_a_mismatch(
+                    *test_verification.FILES[0], bundle_in(folder)
+                )
+            ),
+        ),
+        (
+            other_code_excuses_files,
+            lambda folder: test_verification.test_other_code_is_no_excuse_for_them_and_is_named(
+                *test_verification.FILES[1], bundle_in(folder)
+            ),
+        ),
+        (
+            tools_taken_on_trust,
+            lambda folder: test_verification.test_a_version_that_contradicts_its_own_sources_is_a_mismatch(
+                bundle_in(folder)
+            ),
+        ),
+        (
+            files_not_looked_into,
+            lambda folder: test_artefacts.test_slowest_requests_that_no_run_writes_are_refused_by_name(
+                b"{", bundle_in(folder)
             ),
         ),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,9 +13,10 @@ from sim.evidence.record import encode, seal
 from sim.evidence.seed_form import export
 from sim.evidence.verification import ARRIVALS_DIFFER, DECISIONS_DIFFER, NOT_RERUN
 from sim.manifest import load
-from tests.unit.evidence.made_runs import GATES, OBSERVATIONS, RAW, TOOL, Series, made_manifest, made_run, row
+from tests.unit.evidence.made_runs import GATES, OBSERVATIONS, RAW, SLOW, TOOL, Series, made_manifest, made_run, row
 from tests.unit.evidence.test_seed_form import MANIFESTS, digested, expected_of, measured
 from tests.unit.evidence.test_seed_form import record_of as seed_record
+from tollgate.core.canonical import canonical_bytes
 from tollgate.core.errors import ConfigError, EvidenceError
 
 OTHER_CODE = replace(TOOL, source_sha256="99" * 32)
@@ -199,11 +201,97 @@ def test_a_self_check_that_no_longer_holds_is_a_mismatch(folder):
     assert "check conservation ok: stored True, fresh False" in [str(each) for each in report.differences]
 
 
-@pytest.mark.parametrize("changes", [{"series": Series({"series": {}})}, {"slowest": ()}])
-def test_edited_series_and_slowest_requests_are_a_mismatch_for_the_same_code_only(changes, folder):
+FILES = [
+    (
+        {"series": Series({"active": [1, 2, 4, 0, 0, 0, 0, 0, 0, 0]})},
+        "series.json.gz",
+        ["series.json.gz series.active.values[2]: stored 3, fresh 4"],
+    ),
+    (
+        {"slowest": (SLOW | {"sojourn_ns": 9},)},
+        "slowest.json",
+        ["slowest.json [0].sojourn_ns: stored 1500000, fresh 9"],
+    ),
+    ({"slowest": ()}, "slowest.json", ["slowest.json [0]: stored 12 entries, fresh nothing"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "name", "differences"), FILES, ids=["series", "slowest", "none slow"])
+def test_series_and_slowest_requests_that_a_re_run_does_not_repeat_are_a_mismatch(changes, name, differences, folder):
     report = verify(folder, TOOL, rerun=again(**changes))
-    assert report.problems == ["series or slowest requests differ from those of the re-run"]
-    assert verify(folder, OTHER_CODE, rerun=again(**changes)).ok
+    assert report.problems == [f"{name} differs from the re-run's"]
+    assert [str(each) for each in report.differences] == differences
+
+
+@pytest.mark.parametrize(("changes", "name", "differences"), FILES, ids=["series", "slowest", "none slow"])
+def test_other_code_is_no_excuse_for_them_and_is_named(changes, name, differences, folder):
+    report = verify(folder, OTHER_CODE, rerun=again(**changes))
+    assert len(report.problems) == 1
+    assert report.problems[0].startswith(f"{name} differs from the re-run's; the code differs")
+    assert [str(each) for each in report.differences] == differences
+    assert report.notes == ["the code differs"]
+
+
+def test_of_many_values_that_differ_some_are_told_and_the_rest_counted(folder):
+    report = verify(folder, TOOL, rerun=again(slowest=(SLOW,) * 40))
+    assert len(report.differences) == 11
+    assert str(report.differences[-1]).startswith("slowest.json: 29 more values")
+
+
+def test_slowest_requests_are_compared_by_digest_where_a_record_comes_alone(folder, tmp_path):
+    shutil.copy(folder / "record.json", tmp_path / "record.json")
+    (tmp_path / "small.yaml").write_bytes(RAW)
+
+    def alone(**changes):
+        return verify(tmp_path / "record.json", TOOL, manifest=tmp_path / "small.yaml", rerun=again(**changes))
+
+    assert alone().notes == ["series.json.gz was not compared: this is a record without its bundle"]
+    assert alone().ok
+    assert alone(slowest=()).problems == ["slowest.json differs from the re-run's"]
+
+
+HERE = {"lock_sha256": TOOL.lock_sha256, "tool_version": TOOL.version}
+
+
+@pytest.mark.parametrize(("field", "value"), [("lock_sha256", "99" * 32), ("tool_version", "0.0.9")])
+def test_another_lock_or_version_beside_other_code_is_told(field, value, folder):
+    report = verify(rewritten(folder, **{field: value}), OTHER_CODE, rerun=again())
+    assert report.ok
+    assert report.notes == [
+        "the code differs, and the observations agree",
+        f"{field} differs: stored {value}, here {HERE[field]}",
+    ]
+
+
+def test_another_lock_is_told_though_the_sources_are_the_same(folder):
+    report = verify(rewritten(folder, lock_sha256=None), TOOL, rerun=again())
+    assert (report.ok, report.notes) == (True, [f"lock_sha256 differs: stored nothing, here {TOOL.lock_sha256}"])
+
+
+def test_a_version_that_contradicts_its_own_sources_is_a_mismatch(folder):
+    report = verify(rewritten(folder, tool_version="9.9.9"), TOOL, rerun=again())
+    assert report.problems == [
+        "tool_version differs: stored 9.9.9, here 0.1.0, though the sources, which hold it, are the same"
+    ]
+
+
+def test_a_check_written_twice_is_refused(folder):
+    record = read_record(folder)
+    twice = seal(record | {"checks": [*record["checks"], record["checks"][0] | {"detail": "all is well"}]})
+    (folder / "record.json").write_bytes(canonical_bytes(twice))
+    report = verify(folder, TOOL)
+    assert "checks: got" in report.problems[0]
+    assert "each name once" in report.problems[0]
+
+
+def test_checks_in_another_order_are_a_mismatch(tmp_path):
+    checks = (*made_run().checks, {"name": "permits", "ok": True, "detail": "none leaked"})
+    folder = write_bundle(pack(made_run(checks=checks), TOOL), tmp_path).folder
+    report = verify(folder, TOOL, rerun=again(checks=checks[::-1]))
+    assert report.problems[0].startswith("checks differ")
+    assert [str(each) for each in report.differences] == [
+        "order of checks: stored conservation, permits, fresh permits, conservation"
+    ]
 
 
 def test_a_record_edited_and_digested_again_is_caught_by_the_re_run_only(folder):
@@ -312,6 +400,13 @@ def test_an_export_edited_and_digested_again_is_caught_by_the_re_run(exported):
         "observation completed: stored 19999, fresh 19541",
         "comparison minimumQuietPrincipalAdmissionRatio limit: stored 0.5, fresh 0.95",
     ]
+
+
+def test_an_export_with_a_comparison_twice_is_refused(exported):
+    value = json.loads(exported.read_bytes())
+    value["comparisons"].insert(0, value["comparisons"][0] | {"limit": 10**6})
+    exported.write_text(json.dumps(digested(value)))
+    assert "each bound once" in verify(exported, TOOL).problems[0]
 
 
 def test_an_export_of_another_manifest_is_a_mismatch(exported):
