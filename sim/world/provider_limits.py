@@ -13,13 +13,14 @@ from tollgate.core.bucket import TokenBucket, try_take_each
 class OwnLimits:
     """Buckets of requests and tokens, and a ceiling on calls in progress; full at instant 0."""
 
-    __slots__ = ("_answer_ns", "_buckets", "_concurrency", "_ones", "_retry_after_ns")
+    __slots__ = ("_answer_ns", "_concurrency", "_requests", "_retry_after_ns", "_tokens")
 
     def __init__(self, quota: Quota) -> None:
         """Begin with full buckets."""
-        given = [limit for limit in (quota.requests, quota.tokens) if limit is not None]
-        self._buckets = [TokenBucket(rate=rate, burst=burst) for rate, burst in given]
-        self._ones = 1 if quota.requests is not None else 0
+        self._requests, self._tokens = (
+            [] if limit is None else [TokenBucket(rate=limit[0], burst=limit[1])]
+            for limit in (quota.requests, quota.tokens)
+        )
         self._answer_ns = quota.answer_ns
         self._concurrency = quota.concurrency
         self._retry_after_ns = quota.retry_after_ns
@@ -40,8 +41,8 @@ class OwnLimits:
         """
         if self._concurrency is not None and in_progress >= self._concurrency:
             return self._retry_after_ns
-        if try_take_each(self._buckets, self._ones, tokens, now_ns) < 0:
+        if try_take_each(self._requests, self._tokens, tokens, now_ns) < 0:
             return None
-        needs = [1] * self._ones + [tokens] * (len(self._buckets) - self._ones)
-        waits = [bucket.wait_ns(need, now_ns) for bucket, need in zip(self._buckets, needs, strict=True)]
+        waits = [bucket.wait_ns(1, now_ns) for bucket in self._requests]
+        waits += [bucket.wait_ns(tokens, now_ns) for bucket in self._tokens]
         return 0 if None in waits else max(0, max(filter(None, waits), default=0) - self._answer_ns)

@@ -100,7 +100,6 @@ class World:
         self._unsettled: dict[int, Call] = {}
         self._wake_ns: int | None = None
         self._rows = chain.from_iterable(block.rows() for block in blocks)
-        self._row: ArrivalRow | None = None
         self._arrival = Event()
         self._on_arrival = (self._arrive,)
         self._on_end_of_service = (self._end_service,)
@@ -108,7 +107,9 @@ class World:
         self._on_wake = (self._wake,)
         self._on_cancel = (self._cancel,)
         self._on_timeout = (self._lose_patience,)
-        self._next_arrival(0)
+        self._row: ArrivalRow | None = next(self._rows, None)
+        if self._row is not None:
+            kernel.at(self._row[0], Order.ARRIVAL, self._arrival, self._on_arrival)
 
     @property
     def unsettled(self) -> int:
@@ -136,14 +137,8 @@ class World:
 
     # Arrivals
 
-    def _next_arrival(self, now_ns: int) -> None:
-        """Schedule the next arrival, if there is one."""
-        self._row = next(self._rows, None)
-        if self._row is not None:
-            self._arrival.callbacks = self._on_arrival
-            self._schedule(self._arrival, _ARRIVAL, self._row[0] - now_ns)
-
-    def _arrive(self, _event: Event) -> None:
+    def _arrive(self, event: Event) -> None:
+        """Let a request arrive, and schedule the next one."""
         row = self._row
         if row is None:
             return
@@ -180,7 +175,10 @@ class World:
         self._ask(call, at_ns)
         if not ordinal % ARRIVALS_A_LOOK:
             self._trace.flush_if_full()
-        self._next_arrival(at_ns)
+        self._row = row = next(self._rows, None)
+        if row is not None:
+            event.callbacks = self._on_arrival
+            self._schedule(event, _ARRIVAL, row[0] - at_ns)
 
     def _estimate(self, tokens: int) -> Estimate:
         """Return what a request of so many tokens is expected to use: one item, one attempt, nothing to pay."""
@@ -230,7 +228,8 @@ class World:
                 self._refused(decision, now_ns)
             else:
                 self._admitted(decision, decision.permit, now_ns)
-        self._see_to_wakeup()
+        if self._target.waiting:
+            self._see_to_wakeup()
 
     def _decide_after_all(self, now_ns: int) -> None:
         """Let the target decide when every release and cancellation of this instant has been reported."""
@@ -302,7 +301,8 @@ class World:
             if self._are_told:
                 self._callers[call.stream].succeeded(call.principal_index)
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
-        self._decide_after_all(now_ns)
+        if self._target.waiting:
+            self._decide_after_all(now_ns)
 
     def _ended(self, call: Call, cause: int, announced_ns: int, now_ns: int) -> None:
         """A call at a provider of :mod:`sim.world.service` has ended."""

@@ -22,9 +22,14 @@ _SMALLEST_SWEEP: Final = 64
 
 
 class Agenda(Generic[T]):
-    """Items by key, the lowest first; equal keys in the order in which they were put in."""
+    """Items by key, the lowest first; equal keys in the order in which they were put in.
 
-    __slots__ = ("_entries", "_key", "_sequence", "_sweep_at")
+    Attributes:
+        entries: The heap of (key, sequence, item), stale entries included. Public so that a hot loop can see that it is
+            empty; only this class writes it.
+    """
+
+    __slots__ = ("_key", "_sequence", "_sweep_at", "entries")
 
     def __init__(self, key: Callable[[T], int]) -> None:
         """Make an empty agenda.
@@ -33,25 +38,25 @@ class Agenda(Generic[T]):
             key: Reads an item's present key. A key that no entry was made under (such as 0 or -1) takes the item out.
         """
         self._key = key
-        self._entries: list[tuple[int, int, T]] = []
+        self.entries: list[tuple[int, int, T]] = []
         self._sequence = 0
         self._sweep_at = _SMALLEST_SWEEP
 
     def __len__(self) -> int:
         """Return the number of entries, stale ones included."""
-        return len(self._entries)
+        return len(self.entries)
 
     def add(self, item: T) -> None:
         """Put an item in under its present key."""
         self._sequence += 1
-        entries = self._entries
+        entries = self.entries
         heappush(entries, (self._key(item), self._sequence, item))
         if len(entries) >= self._sweep_at:
             self._sweep()
 
     def first_key(self, otherwise: int) -> int:
         """Return the lowest key, or ``otherwise`` when there is none."""
-        entries = self._entries
+        entries = self.entries
         while entries:
             key, _, item = entries[0]
             if self._key(item) == key:
@@ -61,7 +66,7 @@ class Agenda(Generic[T]):
 
     def first(self) -> T | None:
         """Return the item with the lowest key and leave it in; None when there is none."""
-        entries = self._entries
+        entries = self.entries
         while entries:
             key, _, item = entries[0]
             if self._key(item) == key:
@@ -71,7 +76,7 @@ class Agenda(Generic[T]):
 
     def due(self, until: int) -> T | None:
         """Return the item with the lowest key if that is at most ``until``, and leave it in; otherwise None."""
-        entries = self._entries
+        entries = self.entries
         while entries and entries[0][0] <= until:
             key, _, item = entries[0]
             if self._key(item) == key:
@@ -81,8 +86,8 @@ class Agenda(Generic[T]):
 
     def drop(self, item: T) -> None:
         """Take out the entry of an item that :meth:`first` has just returned; another's is left alone."""
-        if self._entries and self._entries[0][2] is item:
-            heappop(self._entries)
+        if self.entries and self.entries[0][2] is item:
+            heappop(self.entries)
 
     def _sweep(self) -> None:
         """Drop stale entries, and all but the first of an item that was put in twice under one key.
@@ -90,8 +95,8 @@ class Agenda(Generic[T]):
         The next sweep comes when the rest has doubled, so that an entry is swept past a constant number of times.
         """
         kept: dict[int, tuple[int, int, T]] = {}
-        for entry in sorted(self._entries, key=itemgetter(0, 1)):
+        for entry in sorted(self.entries, key=itemgetter(0, 1)):
             if self._key(entry[2]) == entry[0]:
                 kept.setdefault(id(entry[2]), entry)
-        self._entries = list(kept.values())  # in order, and so a heap
-        self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self._entries))
+        self.entries = list(kept.values())  # in order, and so a heap
+        self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self.entries))

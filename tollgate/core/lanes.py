@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from tollgate.core.errors import InvariantViolation
 
@@ -77,9 +77,15 @@ class Lane(Generic[T]):
 
 
 class Turns:
-    """Hand out turn numbers; the plain discipline: a lane is served once a turn."""
+    """Hand out turn numbers; the plain discipline: a lane is served once a turn.
+
+    Attributes:
+        is_weighted: Whether a lane may have its turn for nothing, so that :meth:`may_serve` has to be asked.
+    """
 
     __slots__ = ("_next",)
+
+    is_weighted: ClassVar[bool] = False
 
     def __init__(self) -> None:
         """Start at turn 1."""
@@ -102,7 +108,8 @@ class Turns:
         """Forget which lanes had their turn for nothing: a head has changed, or time has passed."""
 
     def left(self, lane: Lane[T]) -> None:
-        """Note that a lane has become empty."""
+        """Note that a lane has become empty; what another discipline credited it with is forgotten."""
+        lane.credit = 0
 
     def count_on_from(self, other: Turns) -> None:
         """Take over where another discipline stopped, so that lanes keep their order."""
@@ -120,6 +127,8 @@ class DeficitTurns(Turns):
     """
 
     __slots__ = ("_short", "quantum")
+
+    is_weighted = True
 
     def __init__(self, quantum: int) -> None:
         """Start with no credit anywhere."""
@@ -162,7 +171,3 @@ class DeficitTurns(Turns):
     def new_round(self) -> None:
         """Forget which lanes had their turn for nothing."""
         self._short.clear()
-
-    def left(self, lane: Lane[T]) -> None:
-        """Forget the credit of a lane that has become empty: an idle lane saves nothing up."""
-        lane.credit = 0

@@ -19,7 +19,7 @@ from typing import Final
 
 from tollgate.core.breaker import BreakerState, Outcome, RetryAfter, Transition
 from tollgate.core.deny import REASONS, Denial, DenyReason
-from tollgate.core.errors import CallerError, InvariantViolation
+from tollgate.core.errors import CallerError
 from tollgate.decision import preflight
 from tollgate.decision.budgets import InvocationBudgets
 from tollgate.decision.decisions import BreakerEvent, Decision, Permit
@@ -182,8 +182,9 @@ class AdmissionController:
             lane = self._pools.new_lane(request.principal, request.provider, now_ns)
         ticket = Ticket(request, lane, now_ns)
         reason = preflight.refusal(request, lane, now_ns)
-        if reason is None and lane.terms.has_budgets:
-            reason = self._over_budget(request, lane)
+        terms = lane.terms
+        if reason is None and (terms.has_counts or (terms.has_costs and request.estimate.cost_micros)):
+            reason = self._budgets.refusal(request.budget_id, request.estimate, lane.pools)
         if reason is not None:
             self._refuse(ticket, lane, reason, now_ns)
             return ticket
@@ -213,7 +214,7 @@ class AdmissionController:
         if now_ns < self._now_ns:  # noqa: PLR1730 - see _advance
             now_ns = self._now_ns
         self._now_ns = now_ns
-        self._eligibility.changed()
+        self._eligibility.holders_at_ns = -1
         decision, permit.decision = permit.decision, None
         lane = permit.lane
         principal = lane.principal
@@ -298,7 +299,7 @@ class AdmissionController:
         self.profile = profile
         self._pools.configure(profile, now_ns)
         self._eligibility.protects_large = profile.scheduling.protect_large_requests
-        self._eligibility.changed()
+        self._eligibility.holders_at_ns = -1
         self._room.follow(profile.scheduling)
         lanes = list(self._pools.all_lanes())
         waiting = sorted((ticket for lane in lanes for ticket in lane), key=attrgetter("place"))
@@ -337,14 +338,14 @@ class AdmissionController:
         room = self._room
         passed_over: list[RequestLane] = []
         room.new_pass()
-        while (lane := room.next_lane(now_ns)) is not None:
-            if not room.has_turn(lane):
-                continue
-            ticket = lane.head
-            if ticket is None:
-                raise InvariantViolation("a lane without requests had its turn")
+        while (lane := room.take_next(now_ns)) is not None:
+            ticket: Ticket = lane.head  # type: ignore[assignment]  # the room has looked
             may_free_others = self._eligibility.may_free_others(lane)
-            reason = self._over_budget(ticket.request, lane) if lane.terms.has_budgets else None
+            request = ticket.request
+            reason = None
+            terms = lane.terms
+            if terms.has_counts or (terms.has_costs and request.estimate.cost_micros):
+                reason = self._budgets.refusal(request.budget_id, request.estimate, lane.pools)
             if reason is not None:
                 self._refuse(ticket, lane, reason, now_ns)
             else:
@@ -356,16 +357,15 @@ class AdmissionController:
                 self._admit(ticket, lane, now_ns)
                 room.served(ticket, lane, now_ns)
             if passed_over and may_free_others:
-                room.make_ready(*passed_over)
-                passed_over.clear()
+                self._try_again(passed_over)
         if passed_over:
-            room.make_ready(*passed_over)
+            self._try_again(passed_over)
 
-    def _over_budget(self, request: Request, lane: RequestLane) -> DenyReason | None:
-        """Return why one more attempt would break a budget of its invocation, or None."""
-        if lane.terms.has_cost_budget_only and not request.estimate.cost_micros:
-            return None  # what costs nothing breaks no cost budget, and needs no account
-        return self._budgets.refusal(request.budget_id, request.estimate, lane.pools)
+    def _try_again(self, lanes: list[RequestLane]) -> None:
+        """Let lanes that were passed over be looked at again, and forget that they were."""
+        for lane in lanes:
+            self._room.make_ready(lane)
+        lanes.clear()
 
     def _admit(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> None:
         """Give a request that nothing holds, and that is paid for, its permit, and record the decision."""
@@ -373,7 +373,7 @@ class AdmissionController:
         provider = lane.provider
         request = ticket.request
         estimate = request.estimate
-        self._eligibility.changed()
+        self._eligibility.holders_at_ns = -1
         permit = Permit(lane.gauges)
         permit.lane = lane
         active = principal.gauge.in_use
@@ -381,16 +381,17 @@ class AdmissionController:
             self._workspace.unused_reserved -= 1
         transitions: tuple[Transition, ...] = ()
         breaker = permit.breaker = provider.breaker
+        state = _CLOSED
         if breaker is None:
             permit.handle = None
-            state = _CLOSED
-        else:
-            generation = breaker.generation
+        elif breaker.state is _CLOSED:
             permit.handle = breaker.try_acquire(now_ns)
-            if breaker.generation != generation:
-                transitions = self._publish(provider.name, breaker.drain_transitions())
+        else:
+            permit.handle = breaker.try_acquire(now_ns)
+            transitions = self._publish(provider.name, breaker.drain_transitions())
             state = breaker.state
-        if lane.terms.has_budgets and (estimate.cost_micros or not lane.terms.has_cost_budget_only):
+        terms = lane.terms
+        if terms.has_counts or (terms.has_costs and estimate.cost_micros):
             self._budgets.charge(request.budget_id, estimate, lane.pools)
         decision = Decision(
             ticket,
@@ -410,7 +411,7 @@ class AdmissionController:
     def _refuse(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> None:
         """Record a refusal, taking the request out of its lane if it waits there."""
         if ticket.is_waiting:
-            self._eligibility.changed()
+            self._eligibility.holders_at_ns = -1
             self._room.leave(ticket, lane, now_ns)
             self._is_due = self._workspace.waiting > 0
         breaker = lane.provider.breaker
@@ -453,7 +454,7 @@ class AdmissionController:
             self.clamped_pauses += 1
         provider.paused_until_ns = max(provider.paused_until_ns, now_ns + honoured_ns)
         self._pressure.add(now_ns)
-        self._eligibility.changed()
+        self._eligibility.holders_at_ns = -1
         self._room.provider_held(provider, now_ns)
         return RetryAfter(honoured_ns)
 

@@ -26,9 +26,11 @@ class Eligibility:
 
     Attributes:
         protects_large: Whether requests deferred by token buckets alone take claims.
+        holders_at_ns: The instant for which the holders are known, ns. Whoever changes what a holder depends on (a
+            draw, a permit, a head, a pause, a breaker) sets it to -1; an attribute, since every call does.
     """
 
-    __slots__ = ("_claims", "_holders", "_holders_at_ns", "_workspace", "protects_large")
+    __slots__ = ("_claims", "_holders", "_workspace", "holders_at_ns", "protects_large")
 
     def __init__(self, workspace: WorkspacePool, *, protects_large: bool) -> None:
         """Start without claims."""
@@ -36,11 +38,7 @@ class Eligibility:
         self._claims = Claims()
         self.protects_large = protects_large
         self._holders: list[Holder] = []
-        self._holders_at_ns = -1
-
-    def changed(self) -> None:
-        """Note that something a holder depends on may have changed: a draw, a permit, a head, a pause, a breaker."""
-        self._holders_at_ns = -1
+        self.holders_at_ns = -1
 
     def pay(self, ticket: Ticket, lane: RequestLane, now_ns: int) -> Hold:
         """Draw what a request costs from its buckets, unless something holds it.
@@ -86,7 +84,7 @@ class Eligibility:
             # A bucket that lacks its own tokens, or a request, is the plainer reason.
             short = lane.first_short(ticket.tokens, now_ns)
             return Hold.LARGER_REQUEST_FIRST if short < 0 else lane.hold_of_bucket(short)
-        short = try_take_each(lane.buckets, len(lane.request_buckets), ticket.tokens, now_ns)
+        short = try_take_each(lane.request_buckets, lane.token_buckets, ticket.tokens, now_ns)
         return _NONE if short < 0 else lane.hold_of_bucket(short)
 
     def own_hold(self, lane: RequestLane) -> Hold:
@@ -102,9 +100,9 @@ class Eligibility:
         """Return a bucket kept from the request for a claim with a lower number, and that claim; None if none is."""
         if not self._claims.by_number or not self.protects_large:
             return None
-        if self._holders_at_ns != now_ns:
+        if self.holders_at_ns != now_ns:
             self._holders = self._claims.holders(now_ns, self._is_live)
-            self._holders_at_ns = now_ns
+            self.holders_at_ns = now_ns
         for holder in self._holders:
             if ticket.claim and ticket.claim <= holder.claim:
                 break  # the others' numbers are higher still
@@ -117,12 +115,12 @@ class Eligibility:
         """Give a head that only token buckets defer its claim number, unless it has one or the profile wants none."""
         if self.protects_large and not ticket.claim:
             self._claims.take(ticket)
-            self.changed()
+            self.holders_at_ns = -1
 
     def forget(self, ticket: Ticket) -> None:
         """Close the claim of a request that was decided."""
         self._claims.drop(ticket)
-        self.changed()
+        self.holders_at_ns = -1
 
     def may_free_others(self, lane: RequestLane) -> bool:
         """Return whether a decision in this lane can let others go at once.

@@ -24,15 +24,15 @@ class Terms:
         max_waiting: Its waiting requests at this provider, from the provider's share.
         max_waiting_of_principal: Its waiting requests anywhere, from the workspace's share.
         max_wait_ns: Shortest of the three longest waits, ns; UNLIMITED without one.
-        has_budgets: Whether any of the three limits the attempts, tokens or cost of an invocation.
-        has_cost_budget_only: Whether all of these are limits on cost.
+        has_counts: Whether any of the three limits the attempts or tokens of an invocation.
+        has_costs: Whether any of them limits its cost. What costs nothing breaks no such limit and needs no account.
         cleared: The estimate that last passed the checks which depend on these limits alone.
     """
 
     __slots__ = (
         "cleared",
-        "has_budgets",
-        "has_cost_budget_only",
+        "has_costs",
+        "has_counts",
         "limits",
         "max_active",
         "max_wait_ns",
@@ -48,8 +48,6 @@ class Terms:
         self.max_waiting_of_principal = workspace.share_of(workspace.max_queue_length) or UNLIMITED
         waits = [each.max_queue_wait_ns for each in self.limits if each.max_queue_wait_ns is not None]
         self.max_wait_ns = min(waits, default=UNLIMITED)
-        counted = any(each.max_attempts is not None or each.max_tokens is not None for each in self.limits)
-        costed = any(each.max_cost_micros is not None for each in self.limits)
-        self.has_budgets = counted or costed
-        self.has_cost_budget_only = costed and not counted
+        self.has_counts = any(each.max_attempts is not None or each.max_tokens is not None for each in self.limits)
+        self.has_costs = any(each.max_cost_micros is not None for each in self.limits)
         self.cleared: Estimate | None = None

@@ -44,11 +44,22 @@ class WaitingRoom:
         earliest_ns: No expiry and no wake-up comes before this instant, ns; it can be early.
     """
 
-    __slots__ = ("_eligibility", "_entered", "_expiries", "_pools", "_ready", "_turns", "_wakeups", "earliest_ns")
+    __slots__ = (
+        "_eligibility",
+        "_entered",
+        "_expiries",
+        "_pools",
+        "_ready",
+        "_turns",
+        "_wakeups",
+        "_workspace",
+        "earliest_ns",
+    )
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
         """Start empty."""
         self._pools = pools
+        self._workspace = pools.workspace
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
         self._ready = 0
@@ -59,13 +70,13 @@ class WaitingRoom:
 
     def __len__(self) -> int:
         """Return how many wait."""
-        return self._pools.workspace.waiting
+        return self._workspace.waiting
 
     def is_full_for(self, lane: RequestLane) -> bool:
         """Return whether one more request of this lane finds no place."""
         principal = lane.principal
         provider = lane.provider
-        workspace = self._pools.workspace
+        workspace = self._workspace
         return (
             principal.waiting >= principal.max_waiting
             or workspace.waiting >= workspace.max_waiting
@@ -81,9 +92,13 @@ class WaitingRoom:
         ticket.hold = hold
         ticket.is_waiting = True
         lane.append(ticket)
-        for pool in lane.pools:
-            pool.waiting += 1
-        self._set_expiry(ticket, lane)
+        principal, workspace, provider = lane.pools
+        principal.waiting += 1
+        workspace.waiting += 1
+        provider.waiting += 1
+        expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
+        if expires_ns >= 0:
+            self._expire_at(ticket, expires_ns)
         if lane.size == 1:
             self._turns.join(lane)
             if not self.hold_back(ticket, lane, hold, now_ns):
@@ -112,41 +127,53 @@ class WaitingRoom:
 
     def new_pass(self) -> None:
         """Begin to look for requests that may go."""
-        self._turns.new_round()
+        if self._turns.is_weighted:
+            self._turns.new_round()
 
-    def has_turn(self, lane: RequestLane) -> bool:
-        """Take the lane that :meth:`next_lane` returned off the ready ones, to try its head.
+    def take_next(self, now_ns: int) -> RequestLane | None:
+        """Take the lane whose head is to be tried off the ready ones: the lowest turn that no shared pool holds.
 
         Returns:
-            False if the discipline gives others their turn first; the lane is then ready again under its new turn.
+            The lane, or None when there is no such lane.
         """
-        lane.ready.drop(lane)
-        self._not_ready(lane)
-        head = lane.head
-        if head is not None and self._turns.may_serve(lane, head.cost, lane.principal.limits.weight):
-            return True
-        self.make_ready(lane)
-        return False
+        while (lane := self._next_lane(now_ns)) is not None:
+            lane.ready.drop(lane)
+            lane.queued_turn = 0
+            self._ready -= 1
+            if lane.head is None:
+                raise InvariantViolation("a lane without requests had its turn")
+            if not self._turns.is_weighted or self._turns.may_serve(
+                lane, lane.head.cost, lane.principal.limits.weight
+            ):
+                return lane
+            self.make_ready(lane)  # under its new turn: others go first
+        return None
 
-    def next_lane(self, now_ns: int) -> RequestLane | None:
+    def _next_lane(self, now_ns: int) -> RequestLane | None:
         """Return the ready lane with the lowest turn that no shared pool holds, or None."""
-        workspace = self._pools.workspace
+        workspace = self._workspace
         gauge = workspace.gauge
-        if not self._ready or gauge.in_use >= gauge.limit or now_ns < workspace.wake_ns:
+        free = gauge.limit - gauge.in_use
+        if not self._ready or free <= 0 or now_ns < workspace.wake_ns:
             return None
         unused = workspace.unused_reserved
         best: RequestLane | None = None
         for provider in self._pools.providers.values():
-            if not provider.waiting or not self._is_open(provider, now_ns):
+            if not provider.waiting:
                 continue
-            lane = provider.ready_reserved.first()
-            if lane is not None and (best is None or lane.turn < best.turn):
-                best = lane
-            if unused and min(gauge.limit - gauge.in_use, provider.gauge.limit - provider.gauge.in_use) <= unused:
+            its_free = provider.gauge.limit - provider.gauge.in_use
+            if its_free <= 0 or now_ns < provider.wake_ns or not self._is_open(provider, now_ns):
+                continue
+            if provider.ready_reserved.entries:
+                lane = provider.ready_reserved.first()
+                if lane is not None and (best is None or lane.turn < best.turn):
+                    best = lane
+            if unused and (free <= unused or its_free <= unused):
                 continue  # every free permit is kept back, and the other lanes have no reservation
-            lane = provider.ready.first()
-            if lane is not None and (best is None or lane.turn < best.turn):
-                best = lane
+            if provider.ready.entries:
+                lane = provider.ready.first()
+                if lane is not None and (best is None or lane.turn < best.turn):
+                    best = lane
         return best
 
     def hold_back(self, ticket: Ticket, lane: RequestLane, hold: Hold, now_ns: int) -> bool:
@@ -195,13 +222,12 @@ class WaitingRoom:
         self._wake(lane if is_own else pool, ready_ns)
         return is_own
 
-    def make_ready(self, *lanes: RequestLane) -> None:
-        """Let the heads of lanes be tried; their turns stay."""
-        for lane in lanes:
-            if lane.size and not lane.queued_turn:
-                lane.queued_turn = lane.turn
-                lane.ready.add(lane)
-                self._ready += 1
+    def make_ready(self, lane: RequestLane) -> None:
+        """Let the head of a lane be tried; its turn stays."""
+        if lane.size and not lane.queued_turn:
+            lane.queued_turn = lane.turn
+            lane.ready.add(lane)
+            self._ready += 1
 
     def _not_ready(self, lane: RequestLane) -> None:
         """Take a lane off the ready ones; its entry goes when it surfaces."""
@@ -212,7 +238,8 @@ class WaitingRoom:
     def call_ended(self, principal: PrincipalPool) -> None:
         """One of a principal's calls has ended: its lanes may go again."""
         lanes, principal.resting = principal.resting, None
-        self.make_ready(*(lanes or ()))
+        for lane in lanes or ():
+            self.make_ready(lane)
 
     @property
     def has_ready(self) -> bool:
@@ -237,8 +264,8 @@ class WaitingRoom:
     def next_instant_ns(self) -> int | None:
         """Return the earliest instant at which time alone could change a decision, ns; None for never."""
         earliest_ns = self._expiries.first_key(UNLIMITED)
-        gauge = self._pools.workspace.gauge
-        if gauge.in_use < gauge.limit:
+        gauge = self._workspace.gauge
+        if gauge.in_use < gauge.limit and self._wakeups.entries:
             earliest_ns = min(earliest_ns, self._wakeups.first_key(UNLIMITED))
         return earliest_ns if earliest_ns < UNLIMITED else None
 
@@ -266,19 +293,24 @@ class WaitingRoom:
             self.make_ready(lane)
         self._expiries = Agenda(attrgetter("expires_ns"))
         for ticket in waiting:
-            self._set_expiry(ticket, ticket.lane)
+            ticket.expires_ns = -1
+            expires_ns = ticket.lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
+            if expires_ns >= 0:
+                self._expire_at(ticket, expires_ns)
 
-    def _set_expiry(self, ticket: Ticket, lane: RequestLane) -> None:
-        ticket.expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
-        if ticket.expires_ns >= 0:
-            self._expiries.add(ticket)
-            self.earliest_ns = min(self.earliest_ns, ticket.expires_ns)
+    def _expire_at(self, ticket: Ticket, expires_ns: int) -> None:
+        ticket.expires_ns = expires_ns
+        self._expiries.add(ticket)
+        if expires_ns < self.earliest_ns:  # noqa: PLR1730 - see the controller
+            self.earliest_ns = expires_ns
 
     def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
         """Take a request out of its lane and of every count; returns whether it was the head."""
         was_head = lane.withdraw(ticket)
-        for pool in lane.pools:
-            pool.waiting -= 1
+        principal, workspace, provider = lane.pools
+        principal.waiting -= 1
+        workspace.waiting -= 1
+        provider.waiting -= 1
         ticket.is_waiting = False
         ticket.expires_ns = -1
         if ticket.claim:
@@ -297,9 +329,7 @@ class WaitingRoom:
             self.earliest_ns = min(self.earliest_ns, at_ns)
 
     def _is_open(self, provider: ProviderPool, now_ns: int) -> bool:
-        """Return whether a provider could take a call now; if it will at a known instant, note that."""
-        if provider.gauge.in_use >= provider.gauge.limit or now_ns < provider.wake_ns:
-            return False
+        """Return whether no pause and no breaker keeps a provider shut; if they end at a known instant, note that."""
         breaker = provider.breaker
         if now_ns < provider.paused_until_ns or (
             breaker is not None and breaker.state is not BreakerState.CLOSED and not breaker.may_acquire(now_ns)
@@ -321,7 +351,7 @@ class WaitingRoom:
         if wait_ns is None:
             return
         opens_ns = max(provider.paused_until_ns, now_ns + wait_ns)
-        for pool in (self._pools.workspace, provider):
+        for pool in (self._workspace, provider):
             if pool.requests is not None:
                 opens_ns = max(opens_ns, pool.requests.ready_ns(1, now_ns) or 0)
         self._wake(provider, opens_ns)

@@ -318,11 +318,14 @@ def a_request_pays_one_here_and_its_units_there_or_nothing(try_take_each: TryTak
         now_ns = 0
         for gap, n in asks:
             now_ns += gap
+            before = [bucket.full for bucket in buckets]
             costs = [1 if index < ones else n for index in range(len(models))]
             short = [index for index, model in enumerate(models) if model.wait_ns(costs[index], now_ns) != 0]
-            assert try_take_each(buckets, ones, n, now_ns) == (short[0] if short else -1)
+            assert try_take_each(buckets[:ones], buckets[ones:], n, now_ns) == (short[0] if short else -1)
             if not short:
                 assert all(model.try_take(cost, now_ns) for model, cost in zip(models, costs, strict=True))
+            else:
+                assert [bucket.full for bucket in buckets] == before
             assert [bucket.level(now_ns) for bucket in buckets] == [model.level for model in models]
 
     check()
@@ -480,15 +483,15 @@ def names_the_last_that_refuses(buckets, n, now_ns):
     return index if index < 0 else max(i for i, bucket in enumerate(buckets) if not bucket.fits(n, now_ns))
 
 
-def pays_as_it_goes(buckets, ones, n, now_ns):
-    for index, bucket in enumerate(buckets):
-        if not bucket.try_take(1 if index < ones else n, now_ns):
+def pays_as_it_goes(singles, buckets, n, now_ns):
+    for index, bucket in enumerate((*singles, *buckets)):
+        if not bucket.try_take(1 if index < len(singles) else n, now_ns):
             return index
     return -1
 
 
-def counts_one_request_bucket_too_few(buckets, ones, n, now_ns):
-    return bucket_module.try_take_each(buckets, max(ones - 1, 0), n, now_ns)
+def counts_one_request_bucket_too_few(singles, buckets, n, now_ns):
+    return bucket_module.try_take_each(singles[:-1], (*singles[-1:], *buckets), n, now_ns)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def test_negative_amounts_would_mint_and_are_refused():
     with pytest.raises(CallerError):
         try_take_all([bucket], -1, 0)
     with pytest.raises(CallerError):
-        try_take_each([bucket], 0, -1, 0)
+        try_take_each([], [bucket], -1, 0)
     assert bucket.level(0) == 3
 
 
