@@ -223,7 +223,7 @@ class AdmissionController:
         if type(outcome) is RetryAfter:
             outcome = self._hold_provider(lane.provider, outcome.ns, now_ns)
         breaker = permit.breaker
-        if breaker is not None and permit.handle is not None:
+        if breaker is not None and breaker is lane.provider.breaker and permit.handle is not None:
             generation = breaker.generation
             breaker.record(permit.handle, outcome, now_ns)
             if breaker.generation != generation and decision is not None:
@@ -298,6 +298,9 @@ class AdmissionController:
         now_ns = self._advance(now_ns)
         self.profile = profile
         self._pools.configure(profile, now_ns)
+        for name, provider in self._pools.providers.items():
+            if provider.breaker is not None:  # one whose time was up has turned half-open under the old thresholds
+                self._publish(name, provider.breaker.drain_transitions())
         self._eligibility.protects_large = profile.scheduling.protect_large_requests
         self._eligibility.holders_at_ns = -1
         self._room.follow(profile.scheduling)

@@ -142,9 +142,7 @@ class WaitingRoom:
             self._ready -= 1
             if lane.head is None:
                 raise InvariantViolation("a lane without requests had its turn")
-            if not self._turns.is_weighted or self._turns.may_serve(
-                lane, lane.head.cost, lane.principal.limits.weight
-            ):
+            if not self._turns.is_weighted or self._turns.may_serve(lane, lane.head.cost, lane.principal.limits.weight):
                 return lane
             self.make_ready(lane)  # under its new turn: others go first
         return None
@@ -275,9 +273,12 @@ class WaitingRoom:
             self._note_opening(provider, now_ns)
 
     def follow(self, scheduling: Scheduling) -> None:
-        """Take over a profile's discipline; lanes keep their order."""
+        """Take over a profile's discipline; lanes keep their order, and under the same discipline their credit."""
         discipline = _discipline(scheduling)
         discipline.count_on_from(self._turns)
+        if discipline.is_weighted != self._turns.is_weighted:
+            for lane in self._pools.all_lanes():
+                lane.credit = 0
         self._turns = discipline
 
     def set_up_again(self, lanes: Iterable[RequestLane], waiting: Iterable[Ticket]) -> None:

@@ -118,6 +118,24 @@ def test_listeners_hear_transitions_and_a_raising_one_is_logged(caplog):
     assert "a listener's own fault" in caplog.text
 
 
+def test_a_breaker_that_the_profile_took_away_says_nothing_more():
+    """Two calls pass the breaker; it is taken away while they run, and their failures open nothing."""
+    broken = a_profile(NOTHING, {"u": AdmissionLimits(circuit_breaker=BreakerConfig(1, 10, 1))})
+    desk = Desk(broken).ask("a", "A").ask("b", "A").follow(a_profile(NOTHING, {"u": NOTHING}, version="v2"))
+    assert desk.at(1).end("a", FAILURE).follow(broken).at(2).end("b", FAILURE).controller.breaker_transitions == ()
+    assert desk.ask("c", "A").word("c") == "admitted"
+
+
+def test_an_opening_that_ends_under_a_new_profile_is_published():
+    def profile(version, threshold):
+        breaker = BreakerConfig(threshold, 10, 1)
+        return a_profile(NOTHING, {"u": AdmissionLimits(circuit_breaker=breaker)}, version=version)
+
+    desk = Desk(profile("v1", 1)).ask("a", "A").at(4).end("a", FAILURE).at(20).follow(profile("v2", 3))
+    states = [(event.transition.to_state, event.transition.at_ns) for event in desk.controller.breaker_transitions]
+    assert states == [("open", 4), ("half-open", 14)]
+
+
 def test_history_of_transitions_is_bounded():
     desk = Desk(providers={"u": AdmissionLimits(circuit_breaker=BreakerConfig(1, 1, 1))})
     for number in range(100):

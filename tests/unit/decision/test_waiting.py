@@ -209,3 +209,32 @@ def test_credit_of_an_idle_lane_is_forgotten():
         desk.at(now_ns).end(desk.admitted()[-1])
     order = [name[0] for name in desk.admitted()[3:]]
     assert order in (list("ABABAB"), list("BABABA"))
+
+
+def test_credit_does_not_outlive_the_weighted_discipline():
+    """A is owed much when the profile turns to plain turns and back; the second round starts from nothing."""
+    people = {"A": AdmissionLimits(weight=100), "B": AdmissionLimits(weight=1)}
+    fair, plain = (
+        a_profile(ONE, None, people, version=kind, kind=kind, quantum_tokens=1) for kind in ("deficit", "turns")
+    )
+    desk = Desk(fair).ask("x", "B", tokens=1).ask("a0", "A", tokens=1).at(1).end("x")
+    for number in range(1, 5):
+        desk.ask(f"a{number}", "A", tokens=1).ask(f"b{number}", "B", tokens=1)
+    lane = desk.tickets["a1"].lane
+    desk.at(2).end("a0")
+    assert lane.credit > 90
+    desk.follow(plain).follow(fair)
+    assert lane.credit == 0
+
+
+def test_a_lane_whose_reservation_was_taken_away_costs_nobody_a_turn():
+    """X stands among the reserved lanes when it loses its reservation. While R's keeps the only free permit, X is tried
+    from there in vain; Y, who comes first among the others, must not lose its place by that."""
+    reserved, one, three = AdmissionLimits(reserved_concurrency=1), ONE, AdmissionLimits(concurrency=3)
+    desk = Desk(a_profile(three, None, {"R": reserved, "X": reserved, "Y": one}))
+    for name in ("y1", "r1", "x1", "y2", "x2"):
+        desk.ask(name, name[0].upper())
+    desk.at(1).follow(a_profile(three, None, {"R": reserved, "X": NOTHING, "Y": one}, version="v2"))
+    assert desk.at(2).end("r1").word("x2") == "waits"
+    desk.at(3).end("y1").at(4).end("x1")
+    assert desk.admitted() == ["y1", "r1", "x1", "y2", "x2"]
