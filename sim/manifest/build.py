@@ -14,8 +14,6 @@ from typing import cast
 
 from sim.manifest import capacity, traffic
 from sim.manifest.client_build import client
-from sim.manifest.distribution_build import amounts
-from sim.manifest.distributions import Constant
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import Inputs
 from sim.manifest.model import (
@@ -33,6 +31,7 @@ from sim.manifest.provider_build import provider_models
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
+from sim.manifest.work_build import tokens_and_work
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_S
 from tollgate.decision.limits import AdmissionLimits
@@ -195,17 +194,20 @@ def _stream(
     ]
     total = sum(weight for _, weight in targets)
     sized = isinstance(block.arrivals, traffic.TraceArrivals) and block.arrivals.tokens_columns
-    if block.work is None and not sized:
-        raise ConfigError(f"{path}.work", NOTHING, "tokens of a request: these arrivals bring no sizes")
+    tokens, work = tokens_and_work(block.work, f"{path}.work", inputs)
+    if not sized and (block.work is None or (block.work.tokens is None and block.work.prompt_tokens is None)):
+        key = f"{path}.work" if block.work is None else f"{path}.work.tokens"
+        raise ConfigError(key, NOTHING, "tokens of a request: these arrivals bring no sizes")
     return Stream(
         index=place,
         name=block.name,
         cls=block.cls or block.name,
         principals=people.of(block),
         arrivals=_arrivals(block.arrivals, f"{path}.arrivals", inputs),
-        tokens=amounts(block.work.tokens, f"{path}.work.tokens", inputs) if block.work else Constant(0),
+        tokens=tokens,
         providers=tuple((index, weight / total) for index, weight in targets),
         client=client(block.client),
+        work=work,
     )
 
 

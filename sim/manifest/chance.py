@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sim.manifest.distributions import Constant
 from sim.manifest.model import Manifest, Stream, TokenService, TraceReplay
+from sim.manifest.work import Drawn, Work
 
 
 def is_drawn(manifest: Manifest) -> bool:
@@ -27,4 +28,13 @@ def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
     )
     are_sizes_drawn = "tokens_columns" not in told and not isinstance(stream.tokens, Constant)
     may_fail = any(provider.failure_probability or provider.has_chances for provider in providers)
-    return are_services_drawn or are_sizes_drawn or may_fail or any(layer.is_drawn for layer in stream.client.layers)
+    is_client_drawn = any(layer.is_drawn for layer in stream.client.layers)
+    is_work_drawn = stream.work is not None and _is_work_drawn(stream.work)
+    return are_services_drawn or are_sizes_drawn or is_work_drawn or may_fail or is_client_drawn
+
+
+def _is_work_drawn(work: Work) -> bool:
+    laws = [work.prompt_tokens, work.output_tokens, *work.stated.values()]
+    if isinstance(work.output_estimate, Drawn):
+        laws.append(work.output_estimate.tokens)
+    return any(not isinstance(law, Constant) for law in laws if law is not None)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from sim.manifest.distributions import Distribution
+from sim.manifest.work import Work
 from tollgate.core.units import Rate
 from tollgate.decision.profile import AdmissionProfile
 
@@ -220,7 +221,8 @@ class Stream:
         principals: Indices into ``Manifest.principals``; each has the arrival rate of its own, except in a replayed
             trace.
         arrivals: When requests come.
-        tokens: Work of a request, tokens.
+        tokens: Tokens of a request, as estimated and used; 0 where its work tells the prompt and the output apart.
+        work: What is special about its requests; None where they are plain.
         providers: (index into ``Manifest.providers``, exact weight); the weights sum to 1.
         client: How its callers behave.
     """
@@ -233,6 +235,7 @@ class Stream:
     tokens: Distribution
     providers: tuple[tuple[int, Fraction], ...]
     client: Client
+    work: Work | None = None
 
 
 OutageKind = Literal["error", "stall", "slow", "throttle"]

@@ -97,7 +97,7 @@ def _problem(detail: ErrorDetails, document: object) -> _Problem:
 
 def _is_branch(node: object, step: str | int) -> bool:
     """Tell whether a step of a location names a union's branch: the block's kind, or the bare value."""
-    return node.get("kind") == step if isinstance(node, Mapping) else step == "bare"
+    return node.get("kind") == step if isinstance(node, Mapping) else str(step).startswith("bare")
 
 
 def _position(keys: Sequence[str | int], document: object) -> list[int]:
@@ -144,7 +144,9 @@ def _unknown_key(
 
 def _choice(path: str, keys: Sequence[str | int], value: object, context: Mapping[str, object]) -> ConfigError:
     expected = str(context.get("expected_tags") or context["expected"])
-    available = [name for name in re.findall(r"'([^']*)'", expected) if name != "bare"] or [expected.lower()]
+    available = [name for name in re.findall(r"'([^']*)'", expected) if not name.startswith("bare")] or [
+        expected.lower()
+    ]
     names = [str(key) for key in keys if isinstance(key, str)]
     for label in (".".join(names[-2:]), names[-1]):
         if value in LATER.get(label, ()):

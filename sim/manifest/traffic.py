@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block
 from sim.manifest.client_blocks import ClientBlock
-from sim.manifest.distribution_blocks import Amounts, ordered
+from sim.manifest.distribution_blocks import ordered
 from sim.manifest.scalars import (
     Amount,
     Digest,
@@ -22,6 +22,7 @@ from sim.manifest.scalars import (
     Seconds,
     complaint,
 )
+from sim.manifest.work_blocks import Work
 
 MAX_PRINCIPALS: Final = 1_000_000
 """Most principals of one stream: ten times the 10^5 that the lab is measured at; each costs some hundred bytes."""
@@ -109,14 +110,6 @@ Arrivals = Annotated[PoissonArrivals | BurstyPoissonArrivals | TraceArrivals, Di
 # --- streams
 
 
-class Work(Block):
-    """What one request asks for."""
-
-    later: ClassVar[tuple[str, ...]] = ("prompt_tokens", "output_tokens", "items", "bytes", "cost_usd")
-
-    tokens: Amounts = Field(description="Estimated tokens of a request.")
-
-
 class StreamBlock(Block):
     """A source of requests that behave alike."""
 
@@ -140,6 +133,7 @@ class StreamBlock(Block):
     @classmethod
     def _sized_once(cls, value: Work | None, info: ValidationInfo) -> Work | None:
         arrivals = info.data.get("arrivals")
-        if value is not None and isinstance(arrivals, TraceArrivals) and arrivals.tokens_columns:
-            raise complaint("absent: the trace brings the sizes of its requests")
+        sized = isinstance(arrivals, TraceArrivals) and arrivals.tokens_columns
+        if value is not None and sized and (value.tokens is not None or value.prompt_tokens is not None):
+            raise complaint("a work without tokens: the trace brings the sizes of its requests")
         return value

@@ -8,6 +8,7 @@ module must not know limits or clients' decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from math import floor
 
 import numpy as np
@@ -20,15 +21,19 @@ from sim.manifest.wording import Said
 from sim.seeds import Words
 from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock
 from sim.workload.distributions import Integers, below, choose, draw, happens, unit_exponentials, words_per_draw
+from sim.workload.figures import ROWS, WorkColumns, WorkDraws, figures_of
 from sim.workload.merge import Rows, merged
 from sim.workload.rates import instants, pieces
 from sim.workload.seed_family import seed_family_blocks
 from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
-from tollgate.core.units import MAX_SAFE_INTEGER, ms_text
+from tollgate.core.units import ms_text
 
 PIECE_ROWS_MIN = 64
 """Fewest arrivals of one stream drawn at a time: below that, numpy's cost a call is most of the cost."""
+
+COLUMNS = 9
+"""Columns of a plain arrival. Where the requests of any stream are special, all rows have those of figures as well."""
 
 
 def arrival_blocks(manifest: Manifest, *, replication: int = 0) -> Iterator[ArrivalBlock]:
@@ -51,9 +56,10 @@ def arrival_blocks(manifest: Manifest, *, replication: int = 0) -> Iterator[Arri
 
 
 def _block(rows: Rows) -> ArrivalBlock:
-    at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns = rows[:-1].tolist()
-    jitter = rows[-1].view(np.uint64).tolist()
-    return ArrivalBlock(at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter)
+    at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns = rows[: COLUMNS - 1].tolist()
+    jitter = rows[COLUMNS - 1].view(np.uint64).tolist()
+    figures = figures_of(rows[COLUMNS:]) if len(rows) > COLUMNS else None
+    return ArrivalBlock(at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter, figures)
 
 
 def _source(manifest: Manifest, stream: Stream, replication: int) -> Iterator[Rows]:
@@ -127,7 +133,8 @@ class _Draws:
         self._known = np.array(stream.principals, dtype=np.int64)
         self._principal = self.words("principal")
         self._provider = self.words("provider")
-        self._work = self.words("work")
+        self._work = WorkDraws(stream.tokens, stream.work, self.words)
+        self._has_figures = any(one.work is not None for one in manifest.streams)
         self._service = self.words("service")
         self._failures = self.words("failures")
         self._cancel = self.words("cancel")
@@ -156,19 +163,19 @@ class _Draws:
         count = len(at_ns)
         stream = self._stream
         choice = self._choices(count)
-        if tokens is None:
-            drawn = draw(stream.tokens, self._work(count * words_per_draw(stream.tokens)), count)
-            tokens = np.minimum(drawn, MAX_SAFE_INTEGER)  # beyond it an estimate is malformed
-        rows = np.empty((9, count), dtype=np.int64)
+        work = self._work.next(count, tokens)
+        rows = np.empty((COLUMNS + (ROWS if self._has_figures else 0), count), dtype=np.int64)
         rows[0] = at_ns
         rows[1] = stream.index
         rows[2] = self._principals(count) if principal is None else principal
         rows[3] = np.array([index for index, _ in stream.providers], dtype=np.int64)[choice]
-        rows[4] = tokens
-        rows[5] = self._services(choice, tokens) if service_ns is None else service_ns
+        rows[4] = work.tokens
+        rows[5] = self._services(choice, work) if service_ns is None else service_ns
         rows[6] = self._fails(choice) if self._may_fail else 0
         rows[7] = self._cancels(count)
         rows[8] = self._jitter(count).view(np.int64) if self._has_word else 0
+        if self._has_figures:
+            work.fill(rows[COLUMNS:])
         return rows
 
     def _principals(self, count: int) -> Integers:
@@ -180,7 +187,7 @@ class _Draws:
         weights = [weight for _, weight in self._stream.providers]
         return choose(self._provider(count), weights) if len(weights) > 1 else np.zeros(count, dtype=np.int64)
 
-    def _services(self, choice: Integers, prompt_tokens: Integers) -> Integers:
+    def _services(self, choice: Integers, work: WorkColumns) -> Integers:
         """Return the work of each arrival, ns: drawn with a word each, whichever provider serves it, or by size."""
         kinds = [provider.service for provider in self._providers]
         words = self._service(0 if all(isinstance(kind, (Constant, TokenService)) for kind in kinds) else len(choice))
@@ -188,14 +195,18 @@ class _Draws:
         for index, kind in enumerate(kinds):
             mine = np.flatnonzero(choice == index)
             if isinstance(kind, TokenService):
-                found[mine] = self._by_size(index, kind, prompt_tokens[mine])
+                output = None if work.output is None else work.output[mine]
+                found[mine] = self._by_size(index, kind, work.prompt[mine], output)
             else:
                 found[mine] = draw(kind, words[mine] if words_per_draw(kind) else words[:0], len(mine))
         return found
 
-    def _by_size(self, index: int, kind: TokenService, prompt_tokens: Integers) -> list[int]:
-        """Return the work of requests whose provider takes so long a token; they answer with no token yet."""
-        work_ns = [max(1, floor(kind.base_ns + kind.per_prompt_token_ns * prompt)) for prompt in prompt_tokens.tolist()]
+    def _by_size(self, index: int, kind: TokenService, prompt: Integers, output: Integers | None) -> list[int]:
+        """Return the work of requests whose provider takes so long a token that they really use."""
+        brought = [kind.base_ns + kind.per_prompt_token_ns * tokens for tokens in prompt.tolist()]
+        answered = repeat(0) if output is None else output.tolist()
+        per_output_ns = kind.per_output_token_ns
+        work_ns = [max(1, floor(one + per_output_ns * tokens)) for one, tokens in zip(brought, answered, strict=False)]
         if max(work_ns, default=0) > HORIZON_MAX_NS:
             provider, _ = self._stream.providers[index]
             raise ConfigError(

@@ -8,7 +8,16 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest import capacity, client_blocks, distribution_blocks, limits, providers, seed_shape, traffic
+from sim.manifest import (
+    capacity,
+    client_blocks,
+    distribution_blocks,
+    limits,
+    providers,
+    seed_shape,
+    traffic,
+    work_blocks,
+)
 from sim.manifest.blocks import Block
 from sim.manifest.documents import MAX_BYTES, MAX_DEPTH
 from sim.manifest.problems import LATER
@@ -29,7 +38,10 @@ BLOCKS = {
     "`arrivals`: kind `poisson`": traffic.PoissonArrivals,
     "`arrivals`: kind `bursty-poisson`": traffic.BurstyPoissonArrivals,
     "`arrivals`: kind `trace`": traffic.TraceArrivals,
-    "`work`": traffic.Work,
+    "`work`": work_blocks.Work,
+    "`output_estimate`: kind `max-tokens`": work_blocks.MaxTokensEstimate,
+    "`output_estimate`: kind `factor`": work_blocks.FactorEstimate,
+    "`output_estimate`: kind `drawn`": work_blocks.DrawnEstimate,
     **{
         f"{noun.title()}s: kind `{kind}`": getattr(distribution_blocks, f"{law}{noun.title()}")
         for noun in ("amount", "length")
@@ -179,7 +191,7 @@ def test_blocks_are_all_there(repository):
     names = {block.__name__ for block in BLOCKS.values()}
     shapes = {
         name: value
-        for module in (capacity, client_blocks, distribution_blocks, limits, providers, traffic)
+        for module in (capacity, client_blocks, distribution_blocks, limits, providers, traffic, work_blocks)
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
@@ -188,7 +200,7 @@ def test_blocks_are_all_there(repository):
     laws = [block for block in BLOCKS.values() if block.__module__ == distribution_blocks.__name__]
     generic = {law.__bases__[0].__name__.partition("[")[0] for law in laws} - {"Block"}
     stated = {name for name in shapes if "[" not in name}
-    assert stated - names - scopes - generic == {"NoRetry", "_OutageBlock"}
+    assert stated - names - scopes - generic == {"NoRetry", "_OutageBlock", "ExactEstimate", "UnknownEstimate"}
 
 
 def test_what_is_not_available_yet_is_named(page):

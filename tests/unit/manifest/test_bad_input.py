@@ -200,7 +200,6 @@ LATER = {
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
     "herd": ("client: {", "client: {herd: {}, "),
-    "items": ("{tokens: 200}", "{tokens: 200, items: 1}"),
 }
 
 
@@ -287,8 +286,8 @@ def test_a_trace_has_no_rate_to_multiply():
     assert "phases[1].rate_multiplier.noisy: got 4" in refusal(with_trace())
 
 
-def test_a_trace_with_sizes_takes_no_work():
-    assert "streams[0].work: got a mapping; allowed: absent" in refusal(with_trace(tokens_columns="[n]"))
+def test_a_trace_with_sizes_takes_no_tokens():
+    assert "streams[0].work: got a mapping; allowed: a work without tokens" in refusal(with_trace(tokens_columns="[n]"))
 
 
 @pytest.mark.parametrize("key", ["thin", "scale_rate", "time_warp", "bootstrap"])

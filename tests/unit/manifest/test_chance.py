@@ -3,13 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
 from sim.manifest.chance import is_drawn
 from sim.manifest.distributions import Constant, Uniform
 from sim.manifest.model import Bursts, Client, Outage, Poisson, ProviderModel, Retry, Stream, TokenService, TraceReplay
+from sim.manifest.work import Drawn, Work
 
 OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})
 BARE = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": None, "tokens_columns": ()})
@@ -54,3 +55,12 @@ def test_times_of_a_provider_count_where_they_are_drawn():
     assert not asked(stream, replace(plain, outages=(Outage("x", 0, "error", 1, 2, 2),)))
     assert asked(stream, replace(plain, outages=(Outage("x", 0, "error", 1, 2, 3),)))
     assert asked(stream, replace(plain, outages=(Outage("x", 0, "throttle", 1, 2, 2, probability=Fraction(1, 2)),)))
+
+
+def test_a_figure_that_is_drawn_makes_a_run_depend_on_its_seed():
+    stream = replace(STREAM, arrivals=OWN)
+    for law, is_random in ((Constant(5), False), (None, False), (Uniform(1, 2), True)):
+        assert asked(replace(stream, work=Work(stated=MappingProxyType({"items": law})))) is is_random
+    assert asked(replace(stream, work=Work(Constant(1), Uniform(1, 2))))
+    assert asked(replace(stream, work=Work(Constant(1), Constant(1), Drawn(Uniform(1, 2)))))
+    assert not asked(replace(stream, work=Work(Constant(1), Constant(1), Drawn(Constant(2)))))
