@@ -180,6 +180,11 @@ def _refuse_sharing(event: yaml.NodeEvent) -> None:
         raise ConfigError(_place(event.start_mark), Said(f"the tag {tag}"), "plain values: tags are refused")
 
 
+def _signed_zero(event: yaml.ScalarEvent) -> ConfigError:
+    """Return the complaint about a zero with a sign, which canonical JSON has no spelling for."""
+    return ConfigError(_place(event.start_mark), Said(event.value), "0 without a sign")
+
+
 def _scalar(event: yaml.ScalarEvent) -> Value:
     """Resolve a scalar as JSON would; whatever JSON would not read stays text."""
     text: str = event.value
@@ -191,8 +196,12 @@ def _scalar(event: yaml.ScalarEvent) -> Value:
     if match is None:
         return text
     if match[1] is None and match[2] is None and len(text) <= MAX_EXPONENT:
+        if text == "-0":
+            raise _signed_zero(event)
         return int(text)
     number = Decimal(text)
+    if number.is_signed() and not number:
+        raise _signed_zero(event)
     if len(text) > 2 * MAX_EXPONENT or (number and abs(number.adjusted()) > MAX_EXPONENT):
         raise ConfigError(_place(event.start_mark), text, f"a number between 1e-{MAX_EXPONENT} and 1e{MAX_EXPONENT}")
     return number

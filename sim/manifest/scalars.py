@@ -37,11 +37,19 @@ def complaint(allowed: str) -> PydanticCustomError:
     return PydanticCustomError("allowed", "{allowed}", {"allowed": allowed})
 
 
+def _unsigned_zero(value: int | str | Decimal) -> Fraction:
+    """Return an exact number; a zero with a sign is none, as in JSON and YAML, whoever spells it as a text."""
+    number = fraction(value)
+    if not number and str(value).startswith("-"):
+        raise ConfigError("", value, "0 without a sign")
+    return number
+
+
 def _exact(allowed: str, accepts: Callable[[Fraction], bool]) -> PlainValidator:
     def read(value: object) -> Fraction:
         if isinstance(value, (int, str, Decimal)):
             try:
-                number = fraction(value)
+                number = _unsigned_zero(value)
             except ConfigError:
                 raise complaint(allowed) from None
             if accepts(number):
@@ -55,7 +63,7 @@ def _whole_ns(unit_ns: int, allowed: str, least_ns: int, most_ns: int = HORIZON_
     def read(value: object) -> int:
         if isinstance(value, (int, str, Decimal)):
             try:
-                length = fraction(value) * unit_ns
+                length = _unsigned_zero(value) * unit_ns
             except ConfigError:
                 raise complaint(allowed) from None
             if length.denominator == 1 and least_ns <= length <= most_ns:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -99,7 +100,10 @@ class ReportFigure(Figure):
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw and save inside this block under one look, whatever the caller's settings are."""
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A name may hold what DejaVu Sans lacks. Text stays text in the SVG, so the reader's own font shows it; only
+        # its width is guessed here.
+        warnings.filterwarnings("ignore", r"Glyph \d+|Matplotlib currently does not support", UserWarning)
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         yield

@@ -61,6 +61,20 @@ def test_limits_and_time_of_service_come_from_the_options(cli, tmp_path, reposit
     assert cli("trace", "to-manifest", grid, "--ms-per-token", "0.5").code == 0
 
 
+@pytest.mark.parametrize("name", ["", "x" * 129, "a\tb", "a\udcff"])
+def test_a_name_is_refused_as_the_manifest_would_refuse_it(cli, repository, tmp_path, name):
+    told = cli("trace", "to-manifest", repository / FIXTURES / "grid.jsonl", "--name", name, "-o", "m.yaml")
+    assert told.code == 2
+    assert told.line.startswith("--name: got ")
+    assert told.line.endswith("; allowed: 1 to 128 printable characters")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_name_is_one(cli, repository):
+    cli("trace", "to-manifest", repository / FIXTURES / "grid.jsonl", "--name", "x" * 128, "-o", "m.yaml")
+    assert load("m.yaml").name == "x" * 128
+
+
 def test_without_an_output_the_manifest_goes_to_stdout_alone(cli, repository):
     told = cli("trace", "to-manifest", repository / FIXTURES / "grid.jsonl")
     assert told.err == ""

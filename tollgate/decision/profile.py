@@ -22,7 +22,7 @@ from tollgate.decision.reading import block
 
 SchedulingKind = Literal["turns", "deficit"]
 
-_VERSION_ALLOWED: Final = "a text of 1 to 128 characters"
+_VERSION_ALLOWED: Final = "a text of 1 to 128 printable characters"
 
 DEFAULT_QUANTUM_TOKENS: Final = 1_000
 """Credit a lane gains a visit in the weighted discipline. Deficit round robin costs constant time a decision only where
@@ -92,7 +92,7 @@ class AdmissionProfile:
             ConfigError: For a bad name, no provider or principal, or reservations above the concurrency of a pool.
         """
         version: object = self.profile_version  # typed code can only pass a text; other code can pass anything
-        if not isinstance(version, str) or not 1 <= len(version) <= 128:
+        if not isinstance(version, str) or not 1 <= len(version) <= 128 or not version.isprintable():
             raise ConfigError("profile_version", self.profile_version, _VERSION_ALLOWED)
         for kind, limits in (("providers", self.providers), ("principals", self.principals)):
             if not limits:

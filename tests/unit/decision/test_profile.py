@@ -36,7 +36,7 @@ def test_no_providers_or_principals_and_bad_names_are_refused(key, value):
         AdmissionProfile.from_mapping(BLOCK | {key: value})
 
 
-@pytest.mark.parametrize("version", ["", "x" * 129, 7, None])
+@pytest.mark.parametrize("version", ["", "x" * 129, 7, None, "a\0b", "a\x1b[31m", "a\nb"])
 def test_a_version_is_a_short_text(version):
     with pytest.raises(ConfigError, match=r"^profile\.profile_version: "):
         AdmissionProfile.from_mapping(BLOCK | {"profile_version": version})

@@ -43,6 +43,13 @@ CASES = {
     "zero rate": (("per_second: 12", "per_second: 0"), ["arrivals.per_second: got 0", "above 0"]),
     "negative limit": (("concurrency: 8,", "concurrency: -8,"), ["profile.workspace.concurrency: got -8"]),
     "ceiling of zero": (("concurrency: 8,", "concurrency: 0,"), ["profile.workspace.concurrency: got 0", "from 1"]),
+    "minus zero": (("seed: 7", "seed: -0"), ["line 4, column 7: got -0; allowed: 0 without a sign"]),
+    "minus zero as a text": (("probability: 0.05", 'probability: "-0.0"'), ["failures.probability: got '-0.0'"]),
+    "minus zero as a duration": (("base_ms: 250", 'base_ms: "-0"'), ["base_ms: got '-0'"]),
+    "NUL in a version of limits": (
+        ("profile_version: small-1", 'profile_version: "a\\0b"'),
+        ["profile.profile_version: got 'a\\x00b'", "printable"],
+    ),
     "NaN": (("per_second: 12", "per_second: .nan"), ["arrivals.per_second: got '.nan'"]),
     "infinity": (("per_second: 12", "per_second: .inf"), ["arrivals.per_second: got '.inf'"]),
     "1e400": (("per_second: 12", "per_second: 1e400"), ["1e400", "1e40"]),

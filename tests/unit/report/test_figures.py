@@ -107,6 +107,12 @@ def test_names_with_markup_are_only_text(make_record, make_report):
     assert "&lt;script&gt;$x^2$&lt;/script&gt;" in text
 
 
+def test_names_in_any_script_are_drawn_without_a_warning(make_record, make_report, draw_all):
+    name = "\u5024 \u0921 \u0634 \u0e01 \U0001f600"  # a warning is an error here
+    changes = {"quiet_admitted": {"id": name}}
+    assert name in "".join(map(svg, draw_all(make_report(make_record("PASS", gate_changes=changes))).values()))
+
+
 @pytest.mark.parametrize(("observed", "place"), [(0, 1.0), (3, 2.0)])
 def test_a_bound_of_zero_has_a_place_on_the_axis(make_record, observed, place):
     from sim.report.result import Result
