@@ -8,8 +8,7 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing, whose import would be most of this package's
 if TYPE_CHECKING:
     from sim.experiment import Run, run
     from sim.manifest import load

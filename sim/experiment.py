@@ -156,9 +156,9 @@ def _simulate_reference(
     manifest: Manifest, trace: Trace, arrivals: LineDigest | None, progress: Progress | None
 ) -> tuple[int, list[CheckResult]]:
     """Run the reference discipline, which brings its own harness."""
-    for _ in _attended(manifest, arrivals, progress, lambda: None):
+    for _ in _attended(manifest, arrivals, None, lambda: None):
         pass
-    return run_reference(manifest, trace).end_ms * NS_PER_MS, []
+    return run_reference(manifest, trace, progress=progress).end_ms * NS_PER_MS, []
 
 
 def _attended(

@@ -8,7 +8,7 @@ not know how admission is decided or what is observed of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -58,13 +58,20 @@ class ReferenceRun:
     controller: Controller
 
 
-def run_reference(manifest: Manifest, trace: Trace, *, options: ReferenceOptions | None = None) -> ReferenceRun:
+def run_reference(
+    manifest: Manifest,
+    trace: Trace,
+    *,
+    options: ReferenceOptions | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReferenceRun:
     """Run a seed manifest through the reference controller.
 
     Args:
         manifest: A manifest with the seed's arrival model.
         trace: Where the run's rows go; closed at the end.
         options: Departures from the reference.
+        progress: Is told the simulated instant and the end of the arrivals, ns, now and then.
 
     Raises:
         ConfigError: If the manifest has another arrival model.
@@ -74,16 +81,22 @@ def run_reference(manifest: Manifest, trace: Trace, *, options: ReferenceOptions
         raise ConfigError(
             "target.discipline", "reference", f"default; the reference runs {' and '.join(SEED_SCHEMAS)} only"
         )
-    return _Harness(manifest, model, Observer(manifest, trace), options or ReferenceOptions()).run()
+    return _Harness(manifest, model, Observer(manifest, trace), options or ReferenceOptions(), progress).run()
 
 
 class _Harness:
     def __init__(
-        self, manifest: Manifest, model: SeedFamilyModel, observer: Observer, options: ReferenceOptions
+        self,
+        manifest: Manifest,
+        model: SeedFamilyModel,
+        observer: Observer,
+        options: ReferenceOptions,
+        progress: Callable[[int, int], None] | None,
     ) -> None:
         self._manifest = manifest
         self._model = model
         self._observer = observer
+        self._progress = progress
         self._time: Timeline[Caller] = Timeline()
         self._controller = Controller(manifest.profile, self._time, correct_breaker=options.correct_breaker)
         self._principals = [info.name for info in manifest.principals]
@@ -113,6 +126,8 @@ class _Harness:
         ends = [phase.end_ns for phase in self._manifest.phases]
         ordinal = phase = 0
         for block in seed_family_blocks(self._model):
+            if self._progress is not None and len(block):
+                self._progress(block.at_ns[0], self._manifest.horizon_ns)
             for at_ns, _, principal, provider, tokens, service_ns, fails, cancel_ns, _, _ in block.rows():
                 while at_ns >= ends[phase] and phase < len(ends) - 1:
                     phase += 1

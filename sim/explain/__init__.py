@@ -62,7 +62,7 @@ def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = Non
     heading, arrives_ns = _found(manifest, ordinal)
     rows = RowsOf(ordinal)
     if manifest.discipline == "reference":
-        run_reference(manifest, Trace((rows,)))
+        run_reference(manifest, Trace((rows,)), progress=progress)
         return Story(heading, tuple(steps(rows, (), {})))
     watch = Watch(build(manifest), str(ordinal))
     for now_ns in _rerun(manifest, watch, rows):

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import sim.cli
 import sim.experiment
 import tollgate
 from sim.cli import INSTALL, LAB_MODULES, main
 from sim.cli.app import LATER
+from sim.cli.exits import Exit
 from sim.manifest import load, schema
 from tollgate.core.errors import InvariantViolation
 
@@ -146,6 +148,36 @@ def test_an_interrupt_is_130(cli, manifest, monkeypatch):
     monkeypatch.setattr(sim.experiment, "run", interrupted)
     told = cli("run", manifest)
     assert (told.code, told.line) == (130, "tollgate: interrupted")
+
+
+@pytest.mark.parametrize("module", ["typer", "enum", "sim.cli.app", "sim.experiment", "numpy", "pydantic", "yaml"])
+def test_an_interrupt_while_modules_are_imported_is_130_and_one_line(repository, tmp_path, manifest, module):
+    code = f"""
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+import sim.cli
+sys.modules.pop({module!r}, None)
+sys.meta_path.insert(0, Interrupting())
+sys.exit(sim.cli.main(["run", {str(manifest)!r}]))
+"""
+    done = python(code, repository, cwd=tmp_path)
+    assert done.returncode in {130, -2}  # the interpreter may end itself by the signal: 130 to a shell as well
+    assert done.stderr == "tollgate: interrupted\n"
+
+
+def test_nothing_that_takes_time_is_imported_before_an_interrupt_is_handled(repository, tmp_path):
+    before = set(python("import sys; print(*sys.modules)", repository, cwd=tmp_path).stdout.split())
+    after = set(python("import sys, sim.cli; print(*sys.modules)", repository, cwd=tmp_path).stdout.split())
+    assert after - before == {"__future__", "sim", "sim.cli"}
+
+
+def test_the_codes_that_are_known_before_anything_is_imported_are_those_of_exits():
+    assert (sim.cli._USAGE, sim.cli._INTERRUPTED) == (Exit.USAGE, Exit.INTERRUPTED)
 
 
 def test_a_reader_that_leaves_early_changes_neither_the_verdict_nor_stderr(repository, tmp_path, manifest):

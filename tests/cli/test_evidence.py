@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+
+import pytest
 
 from sim.cli import progress
 from tollgate.core.canonical import canonical_bytes, digest
@@ -122,3 +125,14 @@ def test_the_way_to_a_late_request_is_told_on_stderr_unless_it_is_to_be_quiet(cl
     loud, quiet = (cli("explain", bundle, "--request", "200", *words) for words in ((), ("--quiet",)))
     assert loud.line.startswith("simulating: ")
     assert (quiet.code, quiet.out, quiet.err) == (0, loud.out, "")
+
+
+@pytest.mark.parametrize("words", [("run",), ("explain", "--request", "12000")], ids=lambda words: words[0])
+def test_the_reference_tells_how_far_it_is_as_well(cli, repository, monkeypatch, words):
+    monkeypatch.setattr(progress, "LINES_EVERY_S", 0.0)
+    v2 = repository / "manifests/load-manifest.v2.json"
+    told = cli(words[0], v2, *words[1:], "--discipline", "reference")
+    assert told.code == 0
+    parts = [int(part) for part in re.findall(r"^simulating: (\d+) %", told.err, re.MULTILINE)]
+    assert parts
+    assert parts == sorted(parts)
