@@ -149,6 +149,26 @@ class AdmissionController:
         """
         return diagnose_queue(ticket.lane)
 
+    def eligible_since_ns(self, ticket: Ticket, now_ns: int) -> int | None:
+        """Return since when a request has been its lane's head and lacked nothing but shared permits, ns.
+
+        Args:
+            ticket: A request, waiting or not.
+            now_ns: The instant, ns.
+
+        Returns:
+            The instant; None if it does not wait, is not the head, was last seen held by something of its own, or if
+            its provider is paused or its breaker lets nothing through.
+        """
+        lane = ticket.lane
+        if not ticket.is_waiting or lane.head is not ticket or ticket.eligible_since_ns < 0:
+            return None
+        provider = lane.provider
+        breaker = provider.breaker
+        if now_ns < provider.paused_until_ns or (breaker is not None and not breaker.may_acquire(now_ns)):
+            return None
+        return max(ticket.eligible_since_ns, provider.open_since_ns)
+
     def next_wakeup_ns(self) -> int | None:
         """Return when :meth:`poll` is next to be called if nothing else happens: an instant, ns; None for never.
 
@@ -413,7 +433,11 @@ class AdmissionController:
 
     def _refuse(self, ticket: Ticket, lane: RequestLane, reason: DenyReason, now_ns: int) -> None:
         """Record a refusal, taking the request out of its lane if it waits there."""
+        eligible_ns = 0
         if ticket.is_waiting:
+            since_ns = self.eligible_since_ns(ticket, now_ns)
+            if since_ns is not None:
+                eligible_ns = now_ns - since_ns
             self._eligibility.holders_at_ns = -1
             self._room.leave(ticket, lane, now_ns)
             self._is_due = self._workspace.waiting > 0
@@ -424,7 +448,7 @@ class AdmissionController:
                 None,
                 Denial(reason, self._retry_after_ns(ticket, lane, reason, now_ns)),
                 now_ns,
-                0,
+                eligible_ns,
                 lane.principal.gauge.in_use,
                 lane.size,
                 self._pressure.level_micros(now_ns) if self._pressure.is_raised else 0,

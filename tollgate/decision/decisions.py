@@ -48,8 +48,8 @@ class Decision:
         permit: To be released when the call ends; None when refused.
         denial: Why it was refused; None when admitted.
         at_ns: Instant of the decision, ns.
-        eligible_wait_ns: The part of it in which the request was its lane's head and only shared permits were missing,
-            ns.
+        eligible_wait_ns: How long, up to the decision, the request was its lane's head and only shared permits were
+            missing, ns; a refused one may have been.
         active: The principal's calls in flight after the decision.
         queued: Other requests waiting in its lane.
         retry_pressure_micros: The workspace's retry pressure, millionths.

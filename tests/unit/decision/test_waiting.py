@@ -238,3 +238,52 @@ def test_a_lane_whose_reservation_was_taken_away_costs_nobody_a_turn():
     assert desk.at(2).end("r1").word("x2") == "waits"
     desk.at(3).end("y1").at(4).end("x1")
     assert desk.admitted() == ["y1", "r1", "x1", "y2", "x2"]
+
+
+# What a head is owed
+
+QUEUE = AdmissionLimits(concurrency=1, max_queue_wait_ns=5_000_000, max_queue_length=9)
+MS = 1_000_000
+
+
+def test_a_head_that_runs_out_of_time_tells_how_long_it_was_eligible():
+    desk = Desk(workspace=QUEUE).ask("x", "A").at(1 * MS).ask("b1", "B").at(2 * MS).ask("b2", "B").at(9 * MS).poll()
+    assert [desk.word(name) for name in ("b1", "b2")] == ["queue-timeout", "queue-timeout"]
+    # b1 was the head from 1 ms to 6 ms, b2 from then until 7 ms.
+    assert [desk.decisions[name].eligible_wait_ns for name in ("b1", "b2")] == [5 * MS, MS]
+
+
+def test_a_head_that_is_given_up_tells_it_too_and_one_that_never_waited_tells_none():
+    desk = Desk(workspace=AdmissionLimits(concurrency=1, max_queue_length=1)).ask("x", "A").ask("b", "B").ask("c", "C")
+    desk.at(3).cancel("b")
+    assert (desk.word("c"), desk.decisions["c"].eligible_wait_ns) == ("queue-full", 0)
+    assert (desk.word("b"), desk.decisions["b"].eligible_wait_ns) == ("cancelled", 3)
+
+
+def test_one_behind_the_head_is_owed_nothing():
+    desk = Desk(workspace=ONE).ask("x", "A").ask("b1", "B").at(2).ask("b2", "B").at(5).cancel("b2")
+    assert desk.decisions["b2"].eligible_wait_ns == 0
+    assert desk.controller.eligible_since_ns(desk.tickets["b1"], 5) == 0
+
+
+def test_a_head_that_its_own_bucket_holds_is_owed_nothing():
+    principals = {"A": AdmissionLimits(tokens_per_second=per_ns(1, 10), tokens_burst=1), "B": NOTHING}
+    desk = Desk(a_profile(NOTHING, None, principals)).ask("a0", "A", tokens=1).ask("a1", "A", tokens=1)
+    assert desk.controller.eligible_since_ns(desk.tickets["a1"], 4) is None
+    desk.at(4).cancel("a1")
+    assert desk.decisions["a1"].eligible_wait_ns == 0
+
+
+def test_under_a_pause_a_head_is_owed_nothing_and_after_it_from_its_end():
+    desk = Desk(workspace=ONE).ask("x", "A").at(1).ask("b", "B").at(2).pause("u", 10)
+    ticket = desk.tickets["b"]
+    assert desk.controller.eligible_since_ns(ticket, 11) is None
+    desk.at(13).poll().end("x").at(14)
+    assert desk.word("b") == "admitted"
+    assert desk.controller.eligible_since_ns(ticket, 14) is None
+
+
+def test_whoever_does_not_wait_is_owed_nothing():
+    desk = Desk(workspace=ONE).ask("x", "A").ask("b", "B")
+    assert desk.controller.eligible_since_ns(desk.tickets["x"], 7) is None
+    assert desk.controller.eligible_since_ns(desk.tickets["b"], 7) == 0
