@@ -12,7 +12,8 @@ What a writer promises:
 * Ordinals count arrivals from 0 in order of intended arrival, and attempt 1 is requested at the intended arrival.
 * An attempt's row is written when it ends, a request's row when it settles, after the rows of its attempts.
 * Level rows are written in order of time: ``+1`` and ``-1`` on ``QUEUE`` for every attempt that waits (one that is
-  decided as soon as it asks never joins the queue), ``+1`` and ``-1`` on ``ACTIVE`` for every call.
+  decided as soon as it asks never joins the queue), ``+1`` and ``-1`` on ``ACTIVE`` for every call. What leaves the
+  queue to be served has its ``ACTIVE`` row right behind its ``QUEUE`` row.
 * What is unsettled at the end gets a request row with ``IN_FLIGHT`` and ``settled_ns`` = end.
 """
 
@@ -102,7 +103,7 @@ class AttemptCol(IntEnum):
     OUTCOME = 9  # AttemptOutcome
     REASON = 10  # index into REASONS, or NONE
     HOLD = 11  # tollgate.decision.evidence.Hold of the first deferral, or NONE
-    ELIGIBLE_WAIT = 12  # ns its lane's head was eligible and not served
+    ELIGIBLE_WAIT = 12  # ns that it was eligible at the head of its lane and not served, refused ones included
     TOKENS = 13
     CAUSE = 14  # Cause, or NONE
 
@@ -135,7 +136,7 @@ class LevelCol(IntEnum):
     KIND = 2  # LevelKind
     PRINCIPAL = 3
     PROVIDER = 4
-    TOKENS = 5  # drawn from the token buckets; 0 but for ACTIVE +1
+    AMOUNT = 5  # ACTIVE +1: tokens drawn; QUEUE -1: ELIGIBLE_WAIT of what leaves, NONE if not known; else 0
 
 
 class TransitionRow(NamedTuple):
@@ -157,6 +158,14 @@ class PauseRow(NamedTuple):
     until_ns: int
 
 
+class HeadRow(NamedTuple):
+    """A lane whose head is eligible when the run ends."""
+
+    principal: int
+    provider: int
+    since_ns: int
+
+
 class RunEnd(NamedTuple):
     """What a consumer learns when the run is over."""
 
@@ -164,6 +173,7 @@ class RunEnd(NamedTuple):
     arrivals: int  # offered, counted where they were offered and not from the rows
     transitions: tuple[TransitionRow, ...]
     pauses: tuple[PauseRow, ...]
+    heads: tuple[HeadRow, ...] = ()
 
 
 class Consumer:
@@ -187,12 +197,12 @@ class Consumer:
 
 
 class Trace:
-    """The writer's side: three flat lists of integers, two lists of rare rows, and the hand-over.
+    """The writer's side: three flat lists of integers, three lists of rare rows, and the hand-over.
 
     The lists keep their identity, so a writer may hold ``trace.attempts.extend`` in a local name.
     """
 
-    __slots__ = ("_consumers", "_full", "attempts", "levels", "pauses", "requests", "transitions")
+    __slots__ = ("_consumers", "_full", "attempts", "heads", "levels", "pauses", "requests", "transitions")
 
     def __init__(self, consumers: Sequence[Consumer], *, block_rows: int = BLOCK_ROWS) -> None:
         """Create an empty trace; ``block_rows`` is about how many rows of one kind a block holds."""
@@ -203,6 +213,7 @@ class Trace:
         self.levels: list[int] = []
         self.transitions: list[tuple[int, str, str, int, int, int]] = []
         self.pauses: list[tuple[int, int, int]] = []
+        self.heads: list[tuple[int, int, int]] = []
 
     def flush_if_full(self) -> None:
         """Hand over the block if one of the lists holds a block's worth of rows. Cheap: call it once per arrival."""
@@ -236,7 +247,8 @@ class Trace:
         """
         self.flush()
         transitions = tuple(TransitionRow(*row) for row in self.transitions)
-        end = RunEnd(end_ns, arrivals, transitions, tuple(PauseRow(*row) for row in self.pauses))
+        pauses = tuple(PauseRow(*row) for row in self.pauses)
+        end = RunEnd(end_ns, arrivals, transitions, pauses, tuple(HeadRow(*row) for row in self.heads))
         for consumer in self._consumers:
             consumer.close(end)
 

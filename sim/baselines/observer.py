@@ -26,7 +26,10 @@ class Observer:
 
     def queued(self, caller: Caller, delta: int, now: int) -> None:
         """Note that a request begins (+1) or ceases (-1) to wait."""
-        self._trace.levels.extend((now * NS_PER_MS, delta, LevelKind.QUEUE, caller.principal, caller.provider, 0))
+        owed = (
+            0 if delta > 0 else NONE
+        )  # the reference does not tell a head that was held from one that was passed over
+        self._trace.levels.extend((now * NS_PER_MS, delta, LevelKind.QUEUE, caller.principal, caller.provider, owed))
 
     def admitted(self, caller: Caller, now: int) -> None:
         """Take an admission."""

@@ -95,6 +95,10 @@ class Watch:
                 self.decisions[self._attempt] = decision
         return decisions
 
+    def eligible_since_ns(self, ticket: Ticket, now_ns: int) -> int | None:
+        """Return since when a request has been its lane's head and lacked shared permits only; None if it is not."""
+        return self._controller.eligible_since_ns(ticket, now_ns)
+
     def next_wakeup_ns(self) -> int | None:
         """Return when to poll next."""
         return self._controller.next_wakeup_ns()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sim.measure.quantiles import EXACT_VALUES_MAX, Mask, Samples, SampleStore
 from sim.measure.shape import RunShape
 from sim.measure.tally import Ints, Packing, Tally
+from sim.measure.wide import WideSums
 from sim.metrics import Selector
 from sim.trace import (
     NONE,
@@ -110,6 +111,8 @@ class Accumulator(Consumer):
         self.sojourns = SampleStore(cells, exact_values_max=exact_values_max)
         self._eligible_max: Ints = np.zeros(cells, np.int64)
         self._cancel_max: Ints = np.full(cells, -1, np.int64)
+        # Estimated above the actual use, below it, and the use itself.
+        self._tokens = WideSums.zeros(cells), WideSums.zeros(cells), WideSums.zeros(cells)
         self._warmup_last = -1
         self.end = RunEnd(0, 0, (), ())
 
@@ -126,8 +129,9 @@ class Accumulator(Consumer):
         waited = np.flatnonzero(wait)
         if len(waited):
             cells = self._cells(principal[waited], provider[waited], phase[waited])
-            self.waits.add(cells * 2 + IS_ADMITTED[outcome[waited]], wait[waited])
-            np.maximum.at(self._eligible_max, cells, rows[waited, AttemptCol.ELIGIBLE_WAIT])
+            admitted = IS_ADMITTED[outcome[waited]]
+            self.waits.add(cells * 2 + admitted, wait[waited])
+            np.maximum.at(self._eligible_max, cells, rows[waited, AttemptCol.ELIGIBLE_WAIT] * admitted)
 
     def requests(self, rows: Rows) -> None:
         """Take a block of request rows."""
@@ -147,6 +151,7 @@ class Accumulator(Consumer):
         cells = self._cell_key.pack(group, provider, phase)
         completed = np.flatnonzero(outcome == RequestOutcome.COMPLETED)
         self.sojourns.add(cells[completed], settled[completed] - intended[completed])
+        self._add_tokens(cells[completed], rows[completed])
         signal = rows[:, RequestCol.SIGNAL]
         cancelled = np.flatnonzero((outcome == RequestOutcome.CANCELLED) & (signal >= 0))
         np.maximum.at(self._cancel_max, cells[cancelled], settled[cancelled] - signal[cancelled])
@@ -178,9 +183,11 @@ class Accumulator(Consumer):
         (*labels, why), counts = self._stops.table()
         return int(counts[self._mask(labels, chosen) & (why == stop)].sum())
 
-    def admissions_by_principal(self) -> tuple[Ints, Ints]:
-        """Return arrivals and arrivals admitted at least once, both of shape ``(principals,)``."""
-        (principal, *_, admitted), counts = self._requests.table()
+    def admissions_by_principal(self, chosen: Chosen) -> tuple[Ints, Ints]:
+        """Return selected arrivals and those of them admitted at least once, both of shape ``(principals,)``."""
+        (*labels, _, _, admitted), counts = self._requests.table()
+        mask = self._mask(labels, chosen)
+        principal, admitted, counts = labels[0][mask], admitted[mask], counts[mask]
         arrivals = np.zeros(len(self.shape.principals), np.int64)
         admissions = np.zeros_like(arrivals)
         np.add.at(arrivals, principal, counts)
@@ -215,7 +222,23 @@ class Accumulator(Consumer):
         longest = int(self._cancel_max[self._cell_mask(chosen)].max(initial=-1))
         return None if longest < 0 else longest
 
+    def token_errors(self, chosen: Chosen) -> tuple[int, int, int]:
+        """Return tokens estimated above what was used, below it, and those used, of selected completed requests."""
+        mask = self._cell_mask(chosen)
+        over, under, used = self._tokens
+        return over.total(mask), under.total(mask), used.total(mask)
+
     # ---------------------------------------------------------------------------------------------------------- parts
+
+    def _add_tokens(self, cells: Ints, rows: Rows) -> None:
+        """Add up how far estimates were off, apart in each direction."""
+        estimated, used = rows[:, RequestCol.TOKENS], rows[:, RequestCol.ACTUAL_TOKENS]
+        over, under, all_used = self._tokens
+        all_used.add_at(cells, used)
+        error = estimated - used
+        if error.any():
+            over.add_at(cells, np.maximum(error, 0))
+            under.add_at(cells, np.maximum(-error, 0))
 
     def _without_warmup(self, rows: Rows) -> Rows:
         """Drop attempts of requests meant to be made during warm-up.

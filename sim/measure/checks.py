@@ -127,6 +127,8 @@ class Checks(Consumer):
         self._attempt_rows = 0
         self._admitted_rows = 0
         providers = len(shape.providers)
+        self._owed = [0, 0]  # eligible waits as attempts and as what leaves the queue tell them
+        self._is_owed_known = True
         self._stay = {kind: [0] * providers for kind in LevelKind}
         self._enters = dict.fromkeys(LevelKind, 0)
         self._disorder: dict[str, int] = {}
@@ -146,9 +148,12 @@ class Checks(Consumer):
         admitted = entered & (kind == LevelKind.ACTIVE)
         self._enters[LevelKind.ACTIVE] += int(admitted.sum())
         self._enters[LevelKind.QUEUE] += int(entered.sum()) - int(admitted.sum())
+        owed = rows[np.flatnonzero(~entered & (kind == LevelKind.QUEUE)), LevelCol.AMOUNT]
+        self._owed[1] += exact_sum(owed)
+        self._is_owed_known = self._is_owed_known and int(owed.min(initial=0)) != NONE
         if self._envelopes:
             draws = rows[admitted]
-            at, units = draws[:, LevelCol.AT], draws[:, LevelCol.TOKENS]
+            at, units = draws[:, LevelCol.AT], draws[:, LevelCol.AMOUNT]
             for scope, counted, envelope in self._envelopes:
                 envelope.add(_members(scope.scope, draws), at, units if counted == "tokens" else np.ones_like(units))
 
@@ -163,7 +168,9 @@ class Checks(Consumer):
         self._count("attempts decided before they were requested", wait < 0)
         self._count("attempts ended before they were decided", service < 0)
         self._count("refused attempts that went on", refused & (service > 0))
-        self._count("attempts eligible for longer than they waited", rows[:, AttemptCol.ELIGIBLE_WAIT] > wait)
+        eligible = rows[:, AttemptCol.ELIGIBLE_WAIT]
+        self._count("attempts eligible for longer than they waited", eligible > wait)
+        self._owed[0] += exact_sum(eligible)
         self._saw(ended)
         self._attempt_rows += len(rows)
         self._admitted_rows += len(rows) - int(refused.sum())
@@ -234,6 +241,11 @@ class Checks(Consumer):
                 breaches.append(f"requests tell of {told} {what}, there are rows of {rows}")
         if self._enters[LevelKind.ACTIVE] - self._admitted_rows not in range(self._in_flight + 1):
             breaches.append(f"{self._enters[LevelKind.ACTIVE]} permits were given out")
+        by_attempts, by_queue = self._owed
+        if self._is_owed_known and (by_attempts > by_queue or (by_attempts < by_queue and not self._in_flight)):
+            breaches.append(
+                f"heads left eligible for {ms_text(by_queue)} ms, their attempts tell {ms_text(by_attempts)} ms"
+            )
         return _result("attempts-conserved", f"{self._attempt_rows} attempts, {self._admitted_rows} admitted", breaches)
 
     def _little(self, name: str, kind: LevelKind) -> CheckResult:

@@ -1,7 +1,8 @@
 """The definition of every metric.
 
 Owns how a metric of ``sim.metrics`` is computed from what :class:`~sim.measure.accumulate.Accumulator` and
-:class:`~sim.measure.levels.LevelTracker` kept. It must not know trace rows, gates or records. All arithmetic is in
+:class:`~sim.measure.levels.LevelTracker`, :class:`~sim.measure.lanes.LaneTracker` and
+:class:`~sim.measure.recovery.Recoveries` kept. It must not know trace rows, gates or records. All arithmetic is in
 integers and fractions; nothing is rounded here. ``docs/reference/metrics.md`` states the same in words.
 """
 
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 
 from sim.measure.accumulate import ADMITTED, Accumulator, Chosen
 from sim.measure.fairness import jain_of_admission
+from sim.measure.lanes import LaneTracker
 from sim.measure.levels import MEASURED, LevelTracker, scope_of
 from sim.measure.quantiles import Samples, rank
+from sim.measure.recovery import Recoveries
 from sim.measure.shape import RunShape
 from sim.metrics import METRICS, STOPS, Selector
 from sim.trace import REASON_CODE, LevelKind, RequestOutcome, Stop
@@ -39,6 +42,8 @@ class Reading:
 
     run: Accumulator
     tracker: LevelTracker
+    lanes: LaneTracker
+    recoveries: Recoveries
     chosen: Chosen
 
     @property
@@ -70,6 +75,11 @@ class Reading:
     def sojourns(self) -> Samples:
         """Times from intended arrival to completion, ns."""
         return self.run.sojourn_samples(self.chosen)
+
+    @cached_property
+    def token_errors(self) -> tuple[int, int, int]:
+        """Tokens estimated too much, estimated too little, and used, of completed requests."""
+        return self.run.token_errors(self.chosen)
 
     @cached_property
     def shed_by_reason(self) -> list[int]:
@@ -234,7 +244,34 @@ def _measured_part(start_ns: int, end_ns: int, of: Reading) -> int:
 
 
 def _jain(of: Reading) -> Value:
-    return jain_of_admission(*of.run.admissions_by_principal())
+    return jain_of_admission(*of.run.admissions_by_principal(of.chosen))
+
+
+def _of_lanes(figure: Callable[[LaneTracker, int | None, int | None, int | None], int | None], of: Reading) -> Value:
+    """The worst figure of the selected lanes, if anything was to be asked for in one of them."""
+    selected = (of.chosen.get("principal"), of.chosen.get("class"), of.chosen.get("provider"))
+    return figure(of.lanes, *selected) if of.arrivals else None
+
+
+def _recovery_time(of: Reading) -> Value:
+    return of.recoveries.time_ns(of.chosen.get("provider"), of.chosen.get("class"))
+
+
+def _metastable(of: Reading) -> Value:
+    is_metastable = of.recoveries.is_metastable(of.chosen.get("provider"), of.chosen.get("class"))
+    return None if is_metastable is None else int(is_metastable)
+
+
+def _overestimate(of: Reading) -> Value:
+    """Tokens estimated above the use of their request, over all tokens used: sum max(e - a, 0) / sum a."""
+    over, _, used = of.token_errors
+    return Fraction(over, used) if used else None
+
+
+def _underestimate(of: Reading) -> Value:
+    """Tokens used above the estimate of their request, over all tokens used: sum max(a - e, 0) / sum a."""
+    _, under, used = of.token_errors
+    return Fraction(under, used) if used else None
 
 
 DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
@@ -274,6 +311,12 @@ DEFINITIONS: Final[dict[str, Callable[[Reading], Value]]] = {
     "breaker.open_time": _open_time,
     "pause.time": _pause_time,
     "fairness.jain": _jain,
+    "fairness.service_lag.max": partial(_of_lanes, LaneTracker.service_lag),
+    "fairness.starvation.max": partial(_of_lanes, LaneTracker.starvation_ns),
+    "recovery.time": _recovery_time,
+    "recovery.metastable": _metastable,
+    "tokens.overestimate.ratio": _overestimate,
+    "tokens.underestimate.ratio": _underestimate,
 }
 """How each metric is computed; exact, in its own unit but for times, which are in nanoseconds."""
 

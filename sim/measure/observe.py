@@ -12,9 +12,11 @@ from typing import Final, TypedDict
 import numpy as np
 
 from sim.measure.accumulate import Accumulator, Chosen
+from sim.measure.lanes import LaneTracker
 from sim.measure.levels import LevelTracker, scope_of
 from sim.measure.metrics import DEFINITIONS, Reading
 from sim.measure.quantiles import EXACT_VALUES_MAX, LogLinearHistogram
+from sim.measure.recovery import Recoveries
 from sim.measure.series import series_name
 from sim.measure.shape import RunShape, Where
 from sim.metrics import BY_NAME, METRICS, SELECTORS, Metric
@@ -28,11 +30,17 @@ PRINCIPALS_LISTED_MAX: Final = 20
 Asked = tuple[str, Where]
 """A metric's name and the selection a gate asks it for."""
 
-_TIMED: Final = ("queue.wait.", "queue.dwell.", "lane.", "sojourn.", "cancel.", "retry.amplification.peak_10s")
+_TIMED: Final = (
+    *("queue.wait.", "queue.dwell.", "lane.", "sojourn.", "cancel.", "retry.amplification.peak_10s"),
+    "tokens.",
+)
 """Prefixes of metrics that are kept by principal only for those whose times are kept apart."""
 
 _BY_REASON: Final = ("shed.", "deferrals.", "retry.stopped.")
-"""Prefixes of metrics of which only those that occurred are listed, and by class and phase together as well."""
+"""Prefixes of metrics that are listed by class and phase together as well."""
+
+_IF_OCCURRED: Final = (*_BY_REASON, "tokens.")
+"""Prefixes of metrics that are listed where they are not 0."""
 
 
 class Observation(TypedDict):
@@ -66,11 +74,14 @@ class Measure:
         named = [selection["principal"] for selection in chosen if "principal" in selection]
         self.tracker = LevelTracker(shape, (scope_of(selection) for selection in chosen if "phase" not in selection))
         self._run = Accumulator(shape, named, exact_values_max=exact_values_max)
+        self._lanes = LaneTracker(shape)
+        self._recoveries = Recoveries(shape)
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:
         """What to hand the trace to."""
-        return self.tracker, self._run
+        followed = (self.tracker, self._run, self._lanes)
+        return (*followed, self._recoveries) if self._shape.faults else followed
 
     def value(self, metric: str, where: Where) -> int | str | None:
         """Return one metric of one selection, None where there is nothing to measure.
@@ -88,7 +99,8 @@ class Measure:
     def observations(self) -> list[Observation]:
         """Return every metric for the whole run, by each single selector, and as it was asked for.
 
-        Metrics by reason that did not occur are left out unless asked for, and so is what has no value.
+        Metrics by reason, and errors of estimates, that did not occur are left out unless asked for, and so is what has
+        no value.
         """
         single = [self._labelled(where) for where in ({}, *self._single_selections())]
         crossed = [
@@ -107,9 +119,9 @@ class Measure:
             values: dict[tuple[tuple[str, str], ...], int | str] = {}
             for labels, reading in single + crossed if by_reason else single:
                 if set(labels) <= set(metric.selectors) and self._is_kept(metric.name, reading.chosen):
-                    value = self._value(metric.name, reading)
-                    if value is not None and (value or not by_reason):
-                        values[tuple(labels.items())] = value
+                    exact = DEFINITIONS[metric.name](reading)
+                    if exact is not None and (exact or not metric.name.startswith(_IF_OCCURRED)):
+                        values[tuple(labels.items())] = _spelt(metric, exact)
             for where in extra.get(metric.name, ()):
                 value = self.value(metric.name, where)
                 if value is not None:
@@ -136,13 +148,16 @@ class Measure:
         for name, store in (("waits", self._run.waits), ("sojourn times", self._run.sojourns)):
             if not store.is_exact:
                 notes.append(f"quantiles of {name} are upper bin edges, less than 0.8 % above the exact value")
+        notes += [
+            f"recovery from outage {fault.name} is not judged: that takes 10 s of its phase before it and 10 s after it"
+            for fault in self._recoveries.unjudged()
+        ]
         return tuple(notes)
 
-    def _value(self, metric: str, reading: Reading) -> int | str | None:
+    @staticmethod
+    def _value(metric: str, reading: Reading) -> int | str | None:
         value = DEFINITIONS[metric](reading)
-        if value is None or (isinstance(value, int) and BY_NAME[metric].unit == "count"):
-            return value
-        return decimal_text(Fraction(value) / NS_PER_MS if BY_NAME[metric].unit == "ms" else value)
+        return None if value is None else _spelt(BY_NAME[metric], value)
 
     def _reading(self, metric: str, where: Where) -> Reading:
         if metric not in DEFINITIONS:
@@ -153,7 +168,10 @@ class Measure:
         chosen = self._shape.resolve(where)
         if not self._is_kept(metric, chosen):
             raise CallerError(f"{metric}: times of principal {where['principal']!r} were not asked for before the run")
-        return Reading(self._run, self.tracker, chosen)
+        return self._read(chosen)
+
+    def _read(self, chosen: Chosen) -> Reading:
+        return Reading(self._run, self.tracker, self._lanes, self._recoveries, chosen)
 
     def _is_kept(self, metric: str, chosen: Chosen) -> bool:
         if "principal" not in chosen or not metric.startswith(_TIMED):
@@ -163,12 +181,12 @@ class Measure:
     def _labelled(self, where: Where) -> tuple[dict[str, str], Reading]:
         """Return the labels in their canonical order, and the reading."""
         labels: dict[str, str] = {selector: where[selector] for selector in SELECTORS if selector in where}
-        return labels, Reading(self._run, self.tracker, self._shape.resolve(where))
+        return labels, self._read(self._shape.resolve(where))
 
     def _single_selections(self) -> Iterator[Where]:
         for cls in self._shape.classes:
             yield {"class": cls}
-        arrivals, _ = self._run.admissions_by_principal()
+        arrivals, _ = self._run.admissions_by_principal({})
         largest = np.argsort(-arrivals, kind="stable")[:PRINCIPALS_LISTED_MAX]
         for principal in sorted(largest.tolist()):
             yield {"principal": self._shape.principals[principal]}
@@ -176,6 +194,12 @@ class Measure:
             yield {"provider": provider}
         for phase in self._shape.names("phase"):
             yield {"phase": phase}
+
+
+def _spelt(metric: Metric, value: int | Fraction) -> int | str:
+    if isinstance(value, int) and metric.unit == "count":
+        return value
+    return decimal_text(Fraction(value) / NS_PER_MS if metric.unit == "ms" else value)
 
 
 def _observation(metric: Metric, labels: dict[str, str], value: int | str) -> Observation:

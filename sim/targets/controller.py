@@ -41,6 +41,9 @@ class Target(Protocol):
     def poll(self, now_ns: int) -> list[Decision]:
         """Return the decisions not yet delivered."""
 
+    def eligible_since_ns(self, ticket: Ticket, now_ns: int) -> int | None:
+        """Return since when a request has been its lane's head and lacked shared permits only; None if it is not."""
+
     def next_wakeup_ns(self) -> int | None:
         """Return when to poll next."""
 

@@ -259,7 +259,7 @@ class World:
         call.admissions += 1
         principal, provider = call.principal_index, call.provider_index
         if ticket.hold is not _NO_HOLD:
-            self._add_levels((now_ns, -1, _QUEUE, principal, provider, 0))
+            self._add_levels((now_ns, -1, _QUEUE, principal, provider, decision.eligible_wait_ns))
         self._add_levels((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
         if decision.transitions:
             self._note(decision.transitions, call)
@@ -276,18 +276,19 @@ class World:
         denial = decision.denial
         if denial is None:
             raise InvariantViolation("a decision holds neither a permit nor a denial")
+        eligible_ns = decision.eligible_wait_ns
         if ticket.hold is not _NO_HOLD:
-            self._add_levels((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, 0))
+            self._add_levels((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, eligible_ns))
         reason = REASON_CODE[denial.reason]
         if denial.reason is DenyReason.CANCELLED:
-            self._end_attempt(call, ticket, now_ns, now_ns, _LEFT, reason, 0, _GONE)
+            self._end_attempt(call, ticket, now_ns, now_ns, _LEFT, reason, eligible_ns, _GONE)
             return
         is_retried = (
             denial.retry_after_ns is not None
             and self._clients[call.stream].on_refusal == "retry"
             and self._retry(call, now_ns, denial.retry_after_ns)
         )
-        self._end_attempt(call, ticket, now_ns, now_ns, _SHED, reason, 0, None if is_retried else _REFUSED)
+        self._end_attempt(call, ticket, now_ns, now_ns, _SHED, reason, eligible_ns, None if is_retried else _REFUSED)
 
     def _end_service(self, call: Call) -> None:
         """A call has run its course, unless its caller has left it before."""
@@ -448,6 +449,10 @@ class World:
         """
         for call in self._unsettled.values():
             self._write_request(call, _OPEN, NONE, end_ns)
+            if call.permit is None and call.ticket.is_waiting:
+                since_ns = self._target.eligible_since_ns(call.ticket, end_ns)
+                if since_ns is not None:
+                    self._trace.heads.append((call.principal_index, call.provider_index, since_ns))
         self._trace.close(end_ns, self.arrived)
 
     def _write_request(self, call: Call, outcome: int, reason: int, now_ns: int) -> None:

@@ -21,11 +21,12 @@ LENGTHS = st.sampled_from([0, 1, 3 * MS, 250 * MS, S, 4 * S])
 HOLDS = st.sampled_from([Hold.NONE, Hold.WORKSPACE_CONCURRENCY, Hold.PRINCIPAL_CONCURRENCY, Hold.PROVIDER_TOKENS])
 LAST = st.sampled_from(list(AttemptOutcome))
 EARLIER = st.sampled_from([AttemptOutcome.FAILED, AttemptOutcome.SHED])
+TOKENS = st.sampled_from([0, 1, 3, 200, 2**53 - 1])  # the last is the most a manifest can say; ten of them exceed 2^56
 REFUSALS = st.sampled_from([DenyReason.QUEUE_FULL, DenyReason.QUEUE_TIMEOUT])
 
 
 @st.composite
-def attempts(draw, requested: int, outcomes: st.SearchStrategy) -> Try:
+def attempts(draw, requested: int, outcomes: st.SearchStrategy, tokens: int) -> Try:
     outcome = draw(outcomes)
     admitted = outcome not in {AttemptOutcome.SHED, AttemptOutcome.CANCELLED}
     wait = draw(LENGTHS)
@@ -37,6 +38,7 @@ def attempts(draw, requested: int, outcomes: st.SearchStrategy) -> Try:
         reason=draw(REFUSALS) if outcome is AttemptOutcome.SHED else None,
         hold=draw(HOLDS) if wait else Hold.NONE,
         eligible=draw(st.integers(0, wait)),
+        tokens=tokens,
     )
 
 
@@ -44,12 +46,13 @@ def attempts(draw, requested: int, outcomes: st.SearchStrategy) -> Try:
 def asks(draw) -> Ask:
     at = draw(st.one_of(st.integers(0, HORIZON - 1), st.sampled_from([0, 5 * S - 1, 5 * S, 10 * S, 20 * S])))
     tries = []
+    tokens = draw(TOKENS)
     for last in [False] * draw(st.integers(0, 2)) + [True]:
-        tries.append(draw(attempts(at, LAST if last else EARLIER)))
+        tries.append(draw(attempts(at, LAST if last else EARLIER, tokens)))
         at = tries[-1].ended + draw(LENGTHS)
     ask = Ask(tuple(tries), draw(st.integers(0, 2)), draw(st.integers(0, 1)))
     signal = draw(st.one_of(st.just(-1), st.integers(ask.intended, ask.settled)))
-    return Ask(ask.tries, ask.principal, ask.provider, signal)
+    return Ask(ask.tries, ask.principal, ask.provider, signal, draw(st.none() | TOKENS))
 
 
 TRACES = st.lists(asks(), max_size=25)

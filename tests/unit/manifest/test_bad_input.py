@@ -74,7 +74,6 @@ CASES = {
     "no schema": (("schema: capacity-manifest/v1\n", ""), ["schema: got nothing"]),
     "no seed": (("seed: 7\n", ""), ["seed: got nothing", "required"]),
     "unknown metric": (("queue.wait.p99", "queue.wait.p98"), ["gates[1].metric", 'did you mean "queue.wait.p99"?']),
-    "metric to come": (("queue.wait.p99", "recovery.time"), ["recovery.time is not available yet"]),
     "selector the metric lacks": (
         ("queue.wait.p99", "pause.time"),
         ["gates[1].where.class", "selectors of pause.time"],

@@ -68,6 +68,13 @@ class Naive:
                 ratios.append(Fraction(sum(len(ask.tries) for ask in inside), len(inside)))
         return max(ratios, default=None)
 
+    def off(self, sign: int) -> Value:
+        """Tokens estimated above (+1) or below (-1) the use, of completed requests, over the use."""
+        done = [ask for ask in self.asks if ask.outcome == RequestOutcome.COMPLETED]
+        used = [ask.tries[0].tokens if ask.actual is None else ask.actual for ask in done]
+        errors = [sign * (ask.tries[0].tokens - use) for ask, use in zip(done, used, strict=True)]
+        return Fraction(sum(error for error in errors if error > 0), sum(used)) if sum(used) else None
+
     def jain(self) -> Value:
         shares = []
         for principal in range(len(self.shape.principals)):
@@ -134,7 +141,8 @@ def _mean(values: list[int]) -> Value:
 
 
 def _eligible(tries: list[Try]) -> Value:
-    return max((attempt.eligible for attempt in tries), default=None)
+    """Of the admitted, but a value of 0 as soon as anybody asked."""
+    return max((attempt.eligible if attempt.admitted else 0 for attempt in tries), default=None)
 
 
 FORMULAS: dict[str, Callable[[Naive], Value]] = {
@@ -170,6 +178,8 @@ FORMULAS: dict[str, Callable[[Naive], Value]] = {
     "retry.amplification": lambda n: n.over_arrivals(len(n.tries)),
     "retry.amplification.peak_10s": Naive.peak_10s,
     "fairness.jain": Naive.jain,
+    "tokens.overestimate.ratio": lambda n: n.off(1),
+    "tokens.underestimate.ratio": lambda n: n.off(-1),
 }
 
 

@@ -65,6 +65,12 @@ def test_a_trace_without_rows_passes(written):
     assert red(write(shape(), [])) == []
 
 
+@pytest.mark.parametrize(("told", "is_red"), [(0, False), (S, True), (-1, False)])
+def test_the_queue_and_the_attempts_tell_the_same_eligible_time_unless_it_is_not_known(written, told, is_red):
+    level_row(written, 3 * S, -1, LevelKind.QUEUE)[LevelCol.AMOUNT] = told
+    assert red(written) == ["attempts-conserved"] * is_red
+
+
 def test_an_arrival_that_never_settled_is_missed(written):
     written.arrivals += 1
     assert red(written) == ["requests-conserved"]

@@ -121,6 +121,12 @@ WHOLE_RUN = {
     "breaker.open_time": "29000.000000",  # u: 4-6 and 7-9 s; v: 5-30 s
     "pause.time": "5000.000000",  # u: 2-6 s, overlaps counted once; v: 29-30 s
     "fairness.jain": "0.666667",  # shares 1, 1, 0
+    "fairness.service_lag.max": 0,
+    "fairness.starvation.max": "500.000000",
+    "recovery.time": None,  # there is no fault
+    "recovery.metastable": None,
+    "tokens.overestimate.ratio": "0.000000",
+    "tokens.underestimate.ratio": "0.000000",
 }
 
 SELECTED = [
@@ -146,6 +152,13 @@ SELECTED = [
     ("cancel.latency.max", {"class": "y"}, None),
     ("retry.amplification", {"phase": "spike"}, "1.000000"),
     ("retry.amplification.peak_10s", {"class": "y"}, "1.500000"),
+    ("fairness.jain", {"class": "x"}, "1.000000"),
+    ("fairness.jain", {"class": "y"}, "0.500000"),
+    ("fairness.jain", {"provider": "u"}, "0.500000"),  # a 1, c 0; b asked for nothing there
+    ("fairness.jain", {"phase": "spike"}, "0.500000"),  # a 1, c 0
+    ("fairness.starvation.max", {"principal": "a"}, "0.000000"),
+    ("fairness.starvation.max", {"class": "y", "provider": "v"}, "500.000000"),
+    ("fairness.service_lag.max", {"class": "x"}, 0),
     ("breaker.transitions", {"provider": "v"}, 1),
     ("breaker.open_time", {"provider": "u"}, "4000.000000"),
     ("pause.time", {"provider": "v"}, "1000.000000"),
@@ -229,7 +242,7 @@ def test_a_metric_without_a_value_is_not_listed():
         ("no.such", {}, "no metric of a run"),
         ("host.rss_peak", {}, "no metric of a run"),
         ("utilisation", {"class": "x"}, "allowed: provider"),
-        ("fairness.jain", {"class": "x"}, "allowed: none"),
+        ("fairness.jain", {"principal": "a"}, "allowed: class, provider, phase"),
         ("arrivals", {"class": "z"}, "no 'z'"),
     ],
 )

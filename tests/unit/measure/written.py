@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from sim.manifest.model import Phase
+from sim.manifest.model import Outage, Phase
 from sim.measure.shape import RunShape
 from sim.trace import (
     NONE,
@@ -21,7 +21,7 @@ from sim.trace import (
 from tollgate.core.deny import DenyReason
 from tollgate.decision.evidence import Hold
 from tollgate.decision.limits import AdmissionLimits
-from tollgate.decision.profile import AdmissionProfile
+from tollgate.decision.profile import AdmissionProfile, Scheduling
 
 MS = 10**6
 S = 10**9
@@ -107,6 +107,9 @@ def shape(
     workspace: AdmissionLimits | None = None,
     provider_limits: AdmissionLimits | None = None,
     principal_limits: AdmissionLimits | None = None,
+    reserved: Sequence[str] = (),
+    scheduling: Scheduling | None = None,
+    faults: Sequence[Outage] = (),
 ) -> RunShape:
     """Return a run's shape: principals with their classes, and the same limits for every member of a scope."""
     classes = tuple(dict.fromkeys(principals.values()))
@@ -114,7 +117,11 @@ def shape(
         profile_version="written",
         workspace=workspace or AdmissionLimits(),
         providers={name: provider_limits or AdmissionLimits() for name in providers},
-        principals={name: principal_limits or AdmissionLimits() for name in principals},
+        principals={
+            name: AdmissionLimits(reserved_concurrency=1) if name in reserved else principal_limits or AdmissionLimits()
+            for name in principals
+        },
+        scheduling=scheduling or Scheduling(),
     )
     return RunShape(
         principals=tuple(principals),
@@ -124,6 +131,7 @@ def shape(
         phases=tuple(Phase(name, start, end) for name, start, end in phases),
         warmup_ns=warmup,
         profile=profile,
+        faults=tuple(faults),
     )
 
 
@@ -136,6 +144,7 @@ class Written:
     levels: list[list[int]] = field(default_factory=list)
     transitions: list[tuple[int, str, str, int, int, int]] = field(default_factory=list)
     pauses: list[tuple[int, int, int]] = field(default_factory=list)
+    heads: list[tuple[int, int, int]] = field(default_factory=list)
     end: int = 0
     arrivals: int = 0
 
@@ -150,6 +159,7 @@ class Written:
             trace.flush_if_full()
         trace.transitions.extend(self.transitions)
         trace.pauses.extend(self.pauses)
+        trace.heads.extend(self.heads)
         trace.close(self.end, self.arrivals)
 
 
@@ -181,7 +191,9 @@ def write(of: RunShape, asks: Iterable[Ask], *, end: int | None = None) -> Writt
             )
             if attempt.wait:
                 written.levels.append([attempt.requested, 1, LevelKind.QUEUE, ask.principal, ask.provider, 0])
-                written.levels.append([attempt.decided, -1, LevelKind.QUEUE, ask.principal, ask.provider, 0])
+                written.levels.append(
+                    [attempt.decided, -1, LevelKind.QUEUE, ask.principal, ask.provider, attempt.eligible]
+                )
             if attempt.admitted:
                 written.levels.append(
                     [attempt.decided, 1, LevelKind.ACTIVE, ask.principal, ask.provider, attempt.tokens]

@@ -188,6 +188,12 @@ def test_what_has_not_settled_when_the_drain_is_over_is_in_flight_and_ends_with_
     assert done.value("in_flight.end") == sum(outcome.outcome == "in-flight" for outcome in outcomes) > 0
 
 
+def test_a_head_that_waits_at_the_end_is_starved_up_to_it():
+    of = manifest(workspace=ONE_PERMIT, provider={"service_ms": 30_000}, drain_seconds=1, seconds=20)
+    done, arrivals, _ = run(of)
+    assert done.value("fairness.starvation.max") == f"{(21_000 * MS - arrivals[1].at_ns) / MS:.6f}"
+
+
 def test_an_arrival_on_the_very_end_of_the_last_phase_belongs_to_it():
     of = manifest(seconds=1)
     assert scripted(of, [(1000, 10, 0, -1)]) == [(0, 1, 1000, 1000, 1010, DONE)]
