@@ -4,6 +4,9 @@ Nothing else writes there. A retained record whose observations the present code
 wrote it, so that a second call changes nothing. One that it does not repeat ends the command with exit code 4 and what
 differs; ``--renew`` is how somebody who meant the change replaces it, and the replacement is then there to be reviewed.
 
+Every record that is written gets an entry in ``chain.json``; entries are added and never changed. A record which the
+chain does not have is added to it; one that it has otherwise ends the command with 4 as well, unless it is renewed.
+
 Usage: ``python tools/make_evidence.py [--manifests DIR] [--out DIR] [--renew]``. Exit codes: 0 up to date, 2 input,
 4 a retained record differs.
 """
@@ -19,7 +22,9 @@ from typing import Final
 
 from sim.cli.checkout import this_tool
 from sim.cli.exits import Exit, of_error
-from sim.evidence import Tool, check_drift, pack, verify, write_bundle
+from sim.evidence import Tool, check_drift, pack, read_record, verify, write_bundle
+from sim.evidence.bundle import RECORD_NAME
+from sim.evidence.chain import CHAIN_NAME, in_force, next_entry, question, read_chain, write_chain
 from sim.evidence.retained import retained
 from sim.experiment import run
 from sim.manifest import Manifest, load
@@ -62,13 +67,40 @@ def bring_up_to_date(manifest: Manifest, discipline: Discipline, tool: Tool, out
     if places and not renew:
         reports = [verify(place, tool, rerun=lambda _: done) for place in places]
         print(*(line for report in reports for line in report.lines()), sep="\n")
-        return all(report.ok for report in reports)
+        return all(report.ok for report in reports) and all(chained(place, out, renew=False) for place in places)
     written = write_bundle(pack(done, tool), out)
     print(f"{written.folder}: {'written' if written.is_new else 'this very record was there'}")
+    chained(written.folder, out, renew=True)
     for place in places:
         if place != written.folder:
             shutil.rmtree(place)
             print(f"{place}: removed, replaced by {written.folder.name}")
+    return True
+
+
+def chained(place: Path, out: Path, *, renew: bool) -> bool:
+    """Give a retained record its entry in the chain, unless it is the one in force there; print what happens.
+
+    Args:
+        place: Folder of its bundle.
+        out: Folder of the chain.
+        renew: Whether it may supersede another record.
+
+    Returns:
+        Whether the chain now ends with it on its question.
+    """
+    chain = out / CHAIN_NAME
+    entries = read_chain(chain) if chain.exists() else []
+    entry = next_entry(entries, read_record(place), f"{place.name}/{RECORD_NAME}")
+    before = in_force(entries).get(question(entry))
+    if before is not None and (before["record"], before["record_digest"]) == (entry["record"], entry["record_digest"]):
+        return True
+    if before is not None and not renew:
+        said = f"entry {before['sequence']} of {chain} retains {before['record']}, {before['record_digest']}"
+        print(f"{place}: DOES NOT HOLD: its digest is {entry['record_digest']}, and {said}")
+        return False
+    write_chain(chain, [*entries, entry])
+    print(f"{chain}: entry {entry['sequence']} retains {place.name}")
     return True
 
 

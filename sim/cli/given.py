@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from sim.evidence.bundle import RECORD_NAME
+from sim.evidence.chain import CHAIN_NAME, CHAIN_SCHEMA
 from sim.evidence.record import RECORD_BYTES_MAX
 from sim.evidence.schema import SCHEMA
 from sim.evidence.seed_form import EXPORT_SCHEMA
 from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError
 
-_MARKS: Final = (SCHEMA.encode(), EXPORT_SCHEMA.encode(), b'"observations"')
-"""What a record or an export holds and a manifest does not: two marks in each, so that one damaged byte leaves one."""
+_MARKS: Final = (SCHEMA.encode(), EXPORT_SCHEMA.encode(), b'"observations"', CHAIN_SCHEMA.encode(), b'"supersedes"')
+"""What a record, an export or a chain holds and a manifest does not: two marks in each, so that one damaged byte leaves
+one."""
 
 _BUNDLE_MARKS: Final = (SCHEMA.encode(), b'"artefacts"')
 """What the record of a bundle holds, likewise."""
@@ -48,13 +50,15 @@ def expect_bundle(path: Path) -> None:
 
 
 def expect_evidence(path: Path) -> None:
-    """Refuse what is neither a bundle, nor a record, nor an export in the seed's form.
+    """Refuse what is neither a bundle, nor a record, nor an export in the seed's form, nor a chain or its folder.
 
     Raises:
         ConfigError: If there is nothing at the path, or something of another kind.
     """
-    allowed = "a record, a bundle or an export"
+    allowed = "a record, a bundle, an export or a chain"
     _expect_something(path, allowed)
+    if path.is_dir() and (path / CHAIN_NAME).exists():
+        return
     if path.is_dir():
         expect_bundle(path)
         return

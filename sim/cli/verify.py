@@ -19,8 +19,8 @@ def verify(
         Path,
         typer.Argument(
             parser=options.path,
-            metavar="RECORD|BUNDLE",
-            help="A bundle's folder, a record, or an export in the seed's form.",
+            metavar="RECORD|BUNDLE|CHAIN",
+            help="A bundle's folder, a record, an export in the seed's form, or a chain (or its folder).",
             show_default=False,
         ),
     ],
@@ -34,7 +34,7 @@ def verify(
     """Check evidence: digests, the manifest's bytes, the verdict, and with --rerun the run itself.
 
     Exit code 0 if it holds, 4 if it does not, 2 if there is no evidence at that path. An edited record that was
-    digested again is caught by --rerun only.
+    digested again is caught by --rerun only. Of a chain all its entries are checked, and each record in force.
     """
     from sim.cli import progress
     from sim.cli.checkout import this_tool

@@ -13,9 +13,11 @@ from typing import Final
 
 from sim.evidence.artefacts import SERIES_NAME, SLOWEST_NAME
 from sim.evidence.bundle import RECORD_NAME, Bundle, pack, read_bundle
+from sim.evidence.chain import CHAIN_NAME, CHAIN_SCHEMA, examine_chain, in_force
 from sim.evidence.differences import Difference, between_files, between_observations, between_rows, between_tables
 from sim.evidence.record import decode, judge, parse, read_bytes
 from sim.evidence.rerun import Rerun, RerunRequest
+from sim.evidence.retention import compare
 from sim.evidence.schema import DRIFT, SCHEMA, Record
 from sim.evidence.seed_form import EXPORT_SCHEMA, Export, discipline_of, export, read_export, window_ns_of
 from sim.evidence.source import Tool
@@ -66,10 +68,10 @@ class VerifyReport:
 
 
 def verify(path: Path, tool: Tool, *, manifest: Path | None = None, rerun: Rerun | None = None) -> VerifyReport:
-    """Check a record, a bundle or an export in the seed's form.
+    """Check a record, a bundle, an export in the seed's form, or a chain with all records in force.
 
     Args:
-        path: A record's file, a bundle's folder, or an export's file.
+        path: A record's file, a bundle's folder, an export's file, a chain's file or the folder it lies in.
         tool: The code that checks, to say whether it is the code that wrote.
         manifest: The manifest's file, where the evidence does not bring it along or another copy is to be checked.
         rerun: Runs a manifest again; None leaves it at the bytes and the verdict.
@@ -82,10 +84,12 @@ def verify(path: Path, tool: Tool, *, manifest: Path | None = None, rerun: Rerun
         EvidenceError: If there is nothing at ``path``.
     """
     if not path.exists():
-        raise EvidenceError(f"{path}: no such file or folder; allowed: a record, a bundle or an export")
+        raise EvidenceError(f"{path}: no such file or folder; allowed: a record, a bundle, an export or a chain")
     verification = _Verification(VerifyReport(str(path)), tool, manifest, rerun)
     try:
-        if path.is_dir():
+        if path.is_dir() and (path / CHAIN_NAME).exists() and not (path / RECORD_NAME).exists():
+            verification.chain(path / CHAIN_NAME)
+        elif path.is_dir():
             verification.bundle(read_bundle(path), path)
         else:
             verification.file(read_bytes(path), path)
@@ -119,8 +123,26 @@ class _Verification:
             self._export(read_export(data, file=str(path)))
         elif schema == SCHEMA:
             self._record(decode(data, file=str(path)))
+        elif schema == CHAIN_SCHEMA:
+            self.chain(path)
         else:
-            raise EvidenceError(f"{path}: schema: got {schema!r}; allowed: {SCHEMA!r} or {EXPORT_SCHEMA!r}")
+            allowed = f"one of {SCHEMA!r}, {EXPORT_SCHEMA!r}, {CHAIN_SCHEMA!r}"
+            raise EvidenceError(f"{path}: schema: got {schema!r}; allowed: {allowed}")
+
+    def chain(self, path: Path) -> None:
+        """Check a chain, the folder it lies in, and every bundle in force there."""
+        if self.manifest is not None:
+            raise ConfigError("--manifest", str(self.manifest), "a single record: those of a chain have one each")
+        entries, problems = examine_chain(read_bytes(path), file=str(path))
+        self.report.problems += [*problems, *compare(entries, path.parent)]
+        places = [(path.parent / entry["record"]).parent for entry in in_force(entries).values()]
+        reports = [verify(place, self.tool, rerun=self.rerun) for place in places if place.is_dir()]
+        for found in reports:
+            self.report.problems += [f"{found.subject}: {problem}" for problem in found.problems]
+            self.report.differences += found.differences
+            self.report.notes += [f"{found.subject}: {note}" for note in found.notes if note != NOT_RERUN]
+        self.report.reran = bool(reports) and all(found.reran for found in reports)
+        self.report.notes.append(f"{len(entries)} entries, {len(places)} in force")
 
     def _record(self, record: Record, bundle: Bundle | None = None) -> None:
         self._check_verdict(record)

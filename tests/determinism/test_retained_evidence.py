@@ -30,3 +30,8 @@ def test_every_manifest_that_runs_has_one_record_for_each_discipline() -> None:
     }
     assert found
     assert set(found.values()) == {1}, found
+
+
+def test_the_chain_retains_what_is_there_and_nothing_else() -> None:
+    report = verify(ROOT / "evidence", describe_tool())
+    assert report.ok, "\n".join(report.lines())

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from sim.evidence import build, bundle, drift, record, verification, write_bundle
+from sim.evidence import build, bundle, chain, drift, record, verification, write_bundle
 from sim.evidence.bundle import Written, pack
 from sim.evidence.verification import _Verification
-from tests.unit.evidence import test_artefacts, test_bundle, test_drift, test_record, test_seed_form, test_verification
+from tests.unit.evidence import (
+    test_artefacts,
+    test_bundle,
+    test_chain,
+    test_drift,
+    test_record,
+    test_seed_form,
+    test_verification,
+)
 from tests.unit.evidence.made_runs import TOOL, made_run
 
 
@@ -102,6 +110,22 @@ def tools_taken_on_trust(patch):
 
 def files_not_looked_into(patch):
     patch.setattr(bundle, "check_artefact", lambda *_: None)
+
+
+def chain_taken_on_trust(patch):
+    patch.setattr(chain, "_problems", lambda _: iter(()))
+
+
+def folder_not_compared_with_its_chain(patch):
+    patch.setattr(verification, "compare", lambda *_: iter(()))
+
+
+def chain_written_over(patch):
+    patch.setattr(chain, "read_chain", lambda _: [])
+
+
+def chain_not_asked_for_drift(patch):
+    patch.setattr(drift, "read_chain", lambda _: [])
 
 
 def platform_taken_for_decisions(patch):
@@ -200,6 +224,16 @@ def exports_not_judged(patch):
                 b"{", bundle_in(folder)
             ),
         ),
+        (chain_taken_on_trust, lambda _: test_chain.test_a_removed_entry_is_named(1)),
+        (
+            folder_not_compared_with_its_chain,
+            lambda folder: test_chain.test_a_record_that_nobody_retained_is_named(test_chain.evidence_in(folder)),
+        ),
+        (
+            chain_written_over,
+            lambda folder: test_chain.test_a_chain_grows_and_is_never_rewritten(test_chain.evidence_in(folder)),
+        ),
+        (chain_not_asked_for_drift, test_chain.test_a_record_that_is_gone_still_fixed_what_its_version_means),
         (
             platform_taken_for_decisions,
             lambda folder: test_verification.test_other_arrivals_are_told_apart_from_other_decisions(bundle_in(folder)),

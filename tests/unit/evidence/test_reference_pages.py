@@ -9,6 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from sim.cli.exits import of_verdict
+from sim.evidence.chain import Chain, Entry
 from sim.evidence.schema import Flag, Record
 from sim.evidence.seed_form import Export
 from sim.gates import Basis, Verdict
@@ -51,6 +52,14 @@ def test_every_key_of_a_part_is_named_in_its_line(part):
     fields = get_type_hints(get_args(hint)[0] if get_args(hint) else hint)
     (line,) = re.findall(rf"^\| `{part}` \| (.*) \|$", section(RECORD_PAGE, "The record"), re.MULTILINE)
     assert [name for name in fields if f"`{name}`" not in line] == []
+
+
+def test_every_field_of_a_chain_and_its_entries_is_described():
+    page = section(RECORD_PAGE, "The chain")
+    fields = [
+        name for cell in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
+    ]
+    assert fields == [*get_type_hints(Chain), *get_type_hints(Entry)]
 
 
 def test_every_flag_is_described():

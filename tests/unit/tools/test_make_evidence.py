@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sim.evidence import Tool, encode, read_bundle, read_record
+from sim.evidence import Tool, encode, read_bundle, read_record, verify
+from sim.evidence.chain import Entry, read_chain
 from sim.evidence.record import seal
 from tools.make_evidence import main
 
@@ -67,7 +69,7 @@ def one_more_completed(record) -> None:
 
 
 def test_each_discipline_that_can_run_a_manifest_gets_its_bundle(made):
-    bundles = [read_bundle(place) for place in (made / "evidence").iterdir()]
+    bundles = [read_bundle(file.parent) for file in (made / "evidence").glob("*/record.json")]
     assert sorted(bundle.record["target"]["discipline"] for bundle in bundles) == ["default", "reference"]
     assert len({bundle.record["runs"][0]["arrivals_sha256"] for bundle in bundles}) == 1
 
@@ -79,8 +81,9 @@ def test_a_second_call_changes_no_byte(folders, tmp_path, capsys):
     assert capsys.readouterr().out.count(": holds (bytes, verdict and re-run)") == 2
 
 
-def test_a_record_by_other_code_stays_while_its_figures_are_repeated(folders, tmp_path):
-    edit(tmp_path, lambda record: record["code"].update(source_sha256="0" * 64))
+def test_a_record_by_other_code_stays_while_its_figures_are_repeated(folders, tmp_path, monkeypatch):
+    other = replace(TOOL_OF_THE_TEST, source_sha256="cd" * 32)
+    monkeypatch.setattr("tools.make_evidence.this_tool", lambda: other)
     before = held(tmp_path)
     assert main(folders) == 0
     assert held(tmp_path) == before
@@ -99,13 +102,67 @@ def test_a_record_that_differs_is_left_and_told(folders, tmp_path, capsys):
 def test_renewing_replaces_what_differs_and_leaves_what_is_the_same(folders, tmp_path):
     before = held(tmp_path)
     edit(tmp_path, lambda record: (one_more_completed(record), record["code"].update(source_sha256="0" * 64)))
-    place = min((tmp_path / "evidence").iterdir())
+    place = min((tmp_path / "evidence").glob("*/record.json")).parent
     moved = place.rename(place.with_name("decision-load-000000000000"))
     assert main([*folders, "--renew"]) == 0
     assert not moved.exists()
     after = held(tmp_path)
     assert after.keys() == before.keys()
     assert main(folders) == 0
+
+
+def chain(tmp_path: Path) -> list[Entry]:
+    return read_chain(tmp_path / "evidence" / "chain.json")
+
+
+def test_each_record_has_its_entry_in_the_chain(folders, tmp_path):
+    assert [entry["discipline"] for entry in chain(tmp_path)] == ["default", "reference"]
+    report = verify(tmp_path / "evidence", TOOL_OF_THE_TEST)
+    assert report.problems == []
+
+
+def test_renewing_adds_an_entry_that_supersedes_and_changes_none(folders, tmp_path, monkeypatch):
+    before = chain(tmp_path)
+    other = replace(TOOL_OF_THE_TEST, source_sha256="cd" * 32)
+    monkeypatch.setattr("tools.make_evidence.this_tool", lambda: other)
+    assert main([*folders, "--renew"]) == 0
+    after = chain(tmp_path)
+    assert after[:2] == before
+    assert [entry["supersedes"] for entry in after] == [None, None, 1, 2]
+    assert verify(tmp_path / "evidence", other).problems == []
+    assert main([*folders, "--renew"]) == 0
+    assert chain(tmp_path) == after
+
+
+def test_records_that_no_chain_retains_yet_are_added_to_one(folders, tmp_path):
+    before = chain(tmp_path)
+    (tmp_path / "evidence" / "chain.json").unlink()
+    assert main(folders) == 0
+    assert chain(tmp_path) == before
+
+
+def test_a_record_that_the_chain_has_otherwise_is_told_and_left(folders, tmp_path, capsys):
+    place = edit(tmp_path, lambda record: record["host"].update(arch="another"))
+    before = held(tmp_path)
+    assert main(folders) == 4
+    assert f"{place}: DOES NOT HOLD: its digest is" in capsys.readouterr().out
+    assert held(tmp_path) == before
+
+
+def test_a_damaged_chain_ends_the_command(folders, tmp_path, capsys):
+    file = tmp_path / "evidence" / "chain.json"
+    file.write_bytes(file.read_bytes().replace(b'"sequence":2', b'"sequence":3'))
+    assert main(folders) == 4
+    assert "entry 2" in capsys.readouterr().err
+
+
+def test_a_manifest_changed_after_its_record_was_removed_is_refused(folders, tmp_path, capsys):
+    for place in (tmp_path / "evidence").glob("*/"):
+        shutil.rmtree(place)
+    file = tmp_path / "manifests" / "short.json"
+    file.write_bytes(file.read_bytes() + b"\n")
+    assert main(folders) == 4
+    assert "chain.json; give the changed manifest a new version" in capsys.readouterr().err
 
 
 def test_a_manifest_changed_under_its_name_and_version_is_refused(folders, tmp_path, capsys):
