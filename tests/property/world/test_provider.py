@@ -149,7 +149,7 @@ models = st.builds(
     service=st.just(Constant(1)),
     servers=st.integers(1, 3),
     sharing=st.sampled_from(["fifo", "processor"]),
-    slowdown=st.none() | st.builds(Slowdown, st.integers(0, 3), fractions),
+    slowdown=st.none() | st.builds(Slowdown, st.integers(0, 1), fractions),
     quota=st.none() | quotas,
     outages=outages(),
 )
