@@ -13,11 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from sim.workload.traces.figures import Integers, most_in_service, sliding_peak
-from sim.workload.traces.replay import TraceSpec, round_half_up
-from sim.workload.traces.table import TraceTable
+from sim.workload.traces.figures import Values
+from sim.workload.traces.peaks import MostInService, SlidingPeak
+from sim.workload.traces.replay import RowService, TraceSpec
+from sim.workload.traces.table import Columns
 from tollgate.core.errors import ConfigError
-from tollgate.core.units import NS_PER_MIN, NS_PER_MS, NS_PER_S, fraction, ms_text
+from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_MIN, NS_PER_MS, NS_PER_S, fraction, ms_text
 
 ASSUMED_SERVICE: Final = "constant 1000"
 """When nothing tells how long a call takes: a second, between a cached answer and a long generation."""
@@ -39,26 +40,25 @@ class ServiceTime:
     """How long calls take, as far as the trace or the user tells.
 
     Attributes:
-        block: What the manifest's ``service_ms`` says.
+        block: What the manifest's ``service_ms`` says; None where every row brings its own time.
         kind: ``measured`` or ``assumed``.
         source: Where it comes from.
-        typical_ns: Expected time of each row, ns, shape ``(n,)``.
-        worst_ns: A time that no call exceeds, or practically none.
+        mean_ns: Expected time of a call that brings none.
+        worst_ns: A time that such a call practically never exceeds.
     """
 
-    block: str | dict[str, str]
+    block: str | dict[str, str] | None
     kind: str
     source: str
-    typical_ns: Integers
-    worst_ns: int
+    mean_ns: int = 0
+    worst_ns: int = 0
 
 
-def service_time(spec: TraceSpec, table: TraceTable, service_ms: str | None) -> ServiceTime:
+def service_time(spec: TraceSpec, service_ms: str | None) -> ServiceTime:
     """Return how long the calls of a trace take.
 
     Args:
         spec: How the trace is read and whether its tokens set the time.
-        table: Its rows.
         service_ms: A distribution: ``constant 200``, ``uniform 40..160`` or ``exponential 250``, in ms; None to use
             what the trace brings or, failing that, :data:`ASSUMED_SERVICE`.
 
@@ -66,13 +66,10 @@ def service_time(spec: TraceSpec, table: TraceTable, service_ms: str | None) -> 
         ConfigError: If the distribution is none of these.
     """
     if service_ms is None and spec.ms_per_token is not None:
-        ns_per_token = fraction(spec.ms_per_token) * NS_PER_MS
-        typical = np.array([round_half_up(ns_per_token * tokens) for tokens in table.tokens.tolist()], dtype=np.int64)
-        return _brought(typical, "assumed", f"{spec.ms_per_token} ms for each token of the trace, as told")
+        return ServiceTime(None, "assumed", f"{spec.ms_per_token} ms for each token of the trace, as told")
     if service_ms is None and spec.duration_column is not None:
-        return _brought(
-            table.duration_ns, "measured", f"column {spec.duration_column!r} of the trace, queueing included if any was"
-        )
+        column = f"column {spec.duration_column!r} of the trace, queueing included if any was"
+        return ServiceTime(None, "measured", column)
     text = ASSUMED_SERVICE if service_ms is None else service_ms
     source = "nothing in the trace tells; a round figure" if service_ms is None else f"{text!r}, as told"
     match = _DISTRIBUTION.fullmatch(text.strip())
@@ -83,46 +80,96 @@ def service_time(spec: TraceSpec, table: TraceTable, service_ms: str | None) -> 
         low_ns, high_ns = _whole_ns(low), _whole_ns(high)
         if high_ns < low_ns:
             raise ConfigError("--service-ms", text, "an upper end that is not below the lower one")
-        block: str | dict[str, str] = {"kind": "uniform", "min": low, "max": high}
-        mean_ns, worst_ns = (low_ns + high_ns) // 2, high_ns
-    else:
-        mean_ns = _whole_ns(value)
-        block = {"kind": "exponential", "mean": value} if kind == "exponential" else value
-        worst_ns = _TAIL * mean_ns if kind == "exponential" else mean_ns
-    return ServiceTime(block, "assumed", source, np.full_like(table.at_ns, mean_ns), worst_ns)
+        block = {"kind": "uniform", "min": low, "max": high}
+        return ServiceTime(block, "assumed", source, (low_ns + high_ns) // 2, high_ns)
+    mean_ns = _whole_ns(value)
+    if kind == "exponential":
+        return ServiceTime({"kind": "exponential", "mean": value}, "assumed", source, mean_ns, _TAIL * mean_ns)
+    return ServiceTime(value, "assumed", source, mean_ns, mean_ns)
 
 
-def assumed_profile(
-    table: TraceTable, service: ServiceTime, *, sized: bool, provider: str, principal: str
-) -> dict[str, object]:
-    """Return a profile under which the trace's own traffic passes with room to spare, in round figures.
+class Load:
+    """What a trace asks of the limits it meets, gathered while its blocks go by.
 
-    A token bucket that holds what the trace brings in its busiest minute (second, for tokens) and earns as much again
-    in one never refuses any of it: longer stretches are made of such minutes.
-
-    Args:
-        table: The rows.
-        service: How long each is served.
-        sized: Whether the rows have tokens.
-        provider: Name of the provider.
-        principal: Name of the principal, or of the template for several.
+    Attributes:
+        service: How long calls take.
+        rows: Arrivals so far.
+        span_ns: From the first to the last.
     """
-    requests = sliding_peak(table.at_ns, NS_PER_MIN)
-    in_service = most_in_service(table.at_ns, service.typical_ns)
-    workspace: dict[str, object] = {
-        "concurrency": generous(in_service),
-        "requests_per_minute": generous(requests),
-    }
-    if sized and table.tokens.any():
-        workspace["tokens_per_second"] = generous(sliding_peak(table.at_ns, NS_PER_S, table.tokens))
-    workspace["max_queue_length"] = generous(sliding_peak(table.at_ns, NS_PER_S))
-    workspace["max_queue_wait_ms"] = ASSUMED_QUEUE_WAIT_MS
-    return {
-        "profile_version": "assumed-1",
-        "workspace": workspace,
-        "providers": {provider: {"concurrency": generous(in_service)}},
-        "principals": {principal: {}},
-    }
+
+    def __init__(self, spec: TraceSpec, service: ServiceTime) -> None:
+        self.service = service
+        self.rows = 0
+        self.span_ns = 0
+        self._row_service = RowService(spec)
+        self._sized = bool(spec.tokens_columns)
+        self._times = Values()
+        self._minute = SlidingPeak(NS_PER_MIN)
+        self._second = SlidingPeak(NS_PER_S)
+        self._tokens = SlidingPeak(NS_PER_S)
+        self._in_service = MostInService()
+
+    def add(self, block: Columns) -> None:
+        """Take in a block of arrivals.
+
+        Raises:
+            ConfigError: See :meth:`RowService.of`.
+        """
+        served = self._row_service.of(block) if self.service.block is None else None
+        if served is None:
+            served = np.full_like(block.at_ns, self.service.mean_ns)
+        self.rows += len(block.at_ns)
+        self.span_ns = int(block.at_ns[-1])
+        self._times.add(served)
+        self._minute.add(block.at_ns)
+        self._second.add(block.at_ns)
+        if self._sized:
+            self._tokens.add(block.at_ns, block.tokens)
+        self._in_service.add(block.at_ns, served)
+
+    @property
+    def service_block(self) -> str | dict[str, str]:
+        """What the manifest's ``service_ms`` says; only for show where every row brings its own time."""
+        if self.service.block is not None:
+            return self.service.block
+        return ms_text(max(NS_PER_MS, self._times.quantiles().median))
+
+    def profile(self, *, provider: str, principal: str) -> dict[str, object]:
+        """Return a profile under which the trace's own traffic passes with room to spare, in round figures.
+
+        A token bucket that holds what the trace brings in its busiest minute (second, for tokens) and earns as much
+        again in one never refuses any of it: longer stretches are made of such minutes.
+
+        Args:
+            provider: Name of the provider.
+            principal: Name of the principal, or of the template for several.
+        """
+        concurrency = generous(max(1, self._in_service.peak()))
+        workspace: dict[str, object] = {
+            "concurrency": concurrency,
+            "requests_per_minute": generous(self._minute.peak()),
+        }
+        if self._sized and self._tokens.peak():
+            workspace["tokens_per_second"] = min(generous(self._tokens.peak()), MAX_SAFE_INTEGER)
+        workspace["max_queue_length"] = generous(self._second.peak())
+        workspace["max_queue_wait_ms"] = ASSUMED_QUEUE_WAIT_MS
+        return {
+            "profile_version": "assumed-1",
+            "workspace": workspace,
+            "providers": {provider: {"concurrency": concurrency}},
+            "principals": {principal: {}},
+        }
+
+    def drain_s(self, queue_wait_ns: int | None) -> int:
+        """Return the seconds after which the last request is settled.
+
+        Args:
+            queue_wait_ns: Longest wait that any limit allows, or None: then it is long enough to serve all rows one by
+                one.
+        """
+        wait_ns = self._times.total if queue_wait_ns is None else queue_wait_ns
+        worst_ns = self._times.max if self.service.block is None else self.service.worst_ns
+        return max(30, -(-(wait_ns + worst_ns) // NS_PER_S) + 1)
 
 
 def generous(peak: int) -> int:
@@ -138,23 +185,6 @@ def generous(peak: int) -> int:
     while least > 100 * scale:
         scale *= 10
     return next(figure * scale for figure in _ROUND_FIGURES if figure * scale >= least)
-
-
-def drain_s(service: ServiceTime, queue_wait_ns: int | None) -> int:
-    """Return the seconds after which the last request is settled.
-
-    Args:
-        service: How long calls take.
-        queue_wait_ns: Longest wait that any limit allows, or None: then it is long enough to serve all rows one by one.
-    """
-    wait_ns = int(service.typical_ns.sum()) if queue_wait_ns is None else queue_wait_ns
-    return max(30, -(-(wait_ns + service.worst_ns) // NS_PER_S) + 1)
-
-
-def _brought(typical_ns: Integers, kind: str, source: str) -> ServiceTime:
-    """Return a time that every row brings; the manifest's own figure is then only for show."""
-    shown_ms = ms_text(max(NS_PER_MS, int(np.sort(typical_ns)[(len(typical_ns) - 1) // 2])))
-    return ServiceTime(shown_ms, kind, source, typical_ns, int(typical_ns.max()))
 
 
 def _whole_ns(ms: str) -> int:

@@ -16,21 +16,8 @@ import numpy as np
 
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import Detection, detect
-from sim.workload.traces.figures import (
-    Integers,
-    Quantiles,
-    autocorrelation,
-    dispersion,
-    grid_step,
-    longest_gaps,
-    longest_run,
-    quantiles,
-    top_share,
-    variation,
-    window_counts,
-    zipf_exponent,
-)
-from sim.workload.traces.table import TraceTable, load_table
+from sim.workload.traces.figures import EXACT_VALUES, Gaps, Quantiles, Values, WindowCounts, zipf_exponent
+from sim.workload.traces.table import Columns, TraceBlocks
 from sim.workload.traces.tally import Tally
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.units import NS_PER_S
@@ -192,58 +179,85 @@ def inspect(path: Path, options: TraceOptions) -> TraceSummary:
         ConfigError: If it cannot be read, with the row and what would be accepted.
     """
     detection = detect(path, options)
-    return summarise(path, detection, load_table(path, detection.reading, status_column=detection.status_column))
+    trace = TraceBlocks(path, detection.reading, status_column=detection.status_column)
+    figures = _Figures()
+    for block in trace:
+        figures.add(block)
+    return _summary(path, detection, trace, figures)
 
 
-def summarise(path: Path, detection: Detection, table: TraceTable) -> TraceSummary:
-    """Describe a trace that was read already."""
-    at_ns = table.at_ns
-    gaps = np.diff(at_ns)
-    span_ns = int(at_ns[-1])
-    longest = int(gaps.argmax()) if gaps.size else None
-    sized = bool(detection.reading.tokens_columns)
-    by_principal = np.bincount(table.principal)
+class _Figures:
+    """What is gathered while the blocks of a trace go by."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.span_ns = 0
+        self.gaps = Gaps(_LONGEST_GAPS)
+        self.windows = {window: WindowCounts(window * NS_PER_S) for window in DISPERSION_WINDOWS_S}
+        self.tokens = Values()
+        self.durations = Values()
+        self.by_principal = np.zeros(0, dtype=np.int64)
+
+    def add(self, block: Columns) -> None:
+        self.rows += len(block.at_ns)
+        self.span_ns = int(block.at_ns[-1])
+        self.gaps.add(block.at_ns, block.lines)
+        for counts in self.windows.values():
+            counts.add(block.at_ns)
+        self.tokens.add(block.tokens)
+        self.durations.add(block.duration_ns)
+        found = np.bincount(block.principal, minlength=len(self.by_principal))
+        found[: len(self.by_principal)] += self.by_principal
+        self.by_principal = found
+
+
+def _summary(path: Path, detection: Detection, trace: TraceBlocks, found: _Figures) -> TraceSummary:
+    gaps, windows, tally = found.gaps, found.windows, trace.tally
+    tokens = found.tokens if detection.reading.tokens_columns else None
+    durations = found.durations if detection.reading.duration_column is not None else None
+    longest = gaps.longest[0] if gaps.longest else None
     figures = TraceSummary(
         file=str(path),
-        sha256=table.sha256,
-        rows=len(at_ns),
-        span_ns=span_ns,
-        rate_per_s=gaps.size * NS_PER_S / span_ns if span_ns else None,
-        dispersion={window: dispersion(at_ns, window * NS_PER_S) for window in DISPERSION_WINDOWS_S},
-        windows={window: span_ns // (window * NS_PER_S) for window in DISPERSION_WINDOWS_S},
-        gap_cv=variation(gaps),
-        gap_autocorrelation=autocorrelation(gaps),
-        count_autocorrelation=_count_autocorrelation(at_ns),
-        gap_max_ns=int(gaps[longest]) if longest is not None else None,
-        gap_max_line=int(table.lines[longest + 1]) if longest is not None else None,
-        gaps_longest=tuple((int(gaps[k]), int(table.lines[k + 1])) for k in longest_gaps(gaps, _LONGEST_GAPS)),
-        gap_zero_share=float((gaps == 0).mean()) if gaps.size else None,
-        ties_max=longest_run(at_ns),
-        grid_ns=grid_step(gaps),
-        peak={window: int(window_counts(at_ns, window * NS_PER_S).max()) for window in PEAK_WINDOWS_S},
-        tokens=quantiles(table.tokens) if sized else None,
-        tokens_zero=int((table.tokens == 0).sum()) if sized else 0,
-        tokens_top_share=top_share(table.tokens) if sized else None,
-        duration_ns=quantiles(table.duration_ns) if detection.reading.duration_column is not None else None,
-        principals=table.principals,
-        principal_top_share=int(by_principal.max()) / len(at_ns),
-        principal_zipf=zipf_exponent(by_principal),
-        statuses=dict(sorted(table.tally.statuses.items())),
-        dropped={str(kind): count for kind, count in sorted(table.tally.dropped.items())},
-        moved=table.tally.late,
-        segments=tuple(segment.rows for segment in table.tally.segments),
+        sha256=trace.sha256,
+        rows=found.rows,
+        span_ns=found.span_ns,
+        rate_per_s=gaps.n * NS_PER_S / found.span_ns if found.span_ns else None,
+        dispersion={window: counts.dispersion() for window, counts in windows.items()},
+        windows={window: counts.whole for window, counts in windows.items()},
+        gap_cv=gaps.variation(),
+        gap_autocorrelation=gaps.autocorrelation(),
+        count_autocorrelation=windows[CORRELATED_WINDOW_S].autocorrelation(),
+        gap_max_ns=longest[0] if longest else 0 if gaps.n else None,
+        gap_max_line=longest[1] if longest else None,
+        gaps_longest=tuple(gaps.longest),
+        gap_zero_share=gaps.zero / gaps.n if gaps.n else None,
+        ties_max=gaps.ties_max,
+        grid_ns=gaps.grid_ns(),
+        peak={window: windows[window].peak for window in PEAK_WINDOWS_S},
+        tokens=tokens.quantiles() if tokens else None,
+        tokens_zero=tokens.zero if tokens else 0,
+        tokens_top_share=tokens.top_share() if tokens else None,
+        duration_ns=durations.quantiles() if durations else None,
+        principals=trace.principals,
+        principal_top_share=int(found.by_principal.max()) / found.rows,
+        principal_zipf=zipf_exponent(found.by_principal),
+        statuses=dict(sorted(tally.statuses.items())),
+        dropped={str(kind): count for kind, count in sorted(tally.dropped.items())},
+        moved=tally.late,
+        segments=tuple(segment.rows for segment in tally.segments),
         taken=detection.taken,
         ignored=detection.ignored,
-        repairs=tuple(table.tally.repairs()),
-        remarks=table.remarks,
+        repairs=tuple(tally.repairs()),
+        remarks=trace.remarks,
         warnings=(),
     )
-    return replace(figures, warnings=(*detection.doubts, *_doubts(figures, table.tally)))
+    rough = tuple(_rough(tokens, "tokens")) + tuple(_rough(durations, "duration"))
+    return replace(figures, warnings=(*detection.doubts, *_doubts(figures, tally), *rough))
 
 
-def _count_autocorrelation(at_ns: Integers) -> float | None:
-    window_ns = CORRELATED_WINDOW_S * NS_PER_S
-    return autocorrelation(window_counts(at_ns, window_ns)[: int(at_ns[-1]) // window_ns])
+def _rough(values: Values | None, what: str) -> Iterator[str]:
+    if values is not None and not values.exact:
+        yield f"{what}: more than {EXACT_VALUES:,} different values, so that quantiles are up to a thousandth too low"
 
 
 def _doubts(figures: TraceSummary, tally: Tally) -> Iterator[str]:

@@ -9,8 +9,7 @@ from typing import Final
 
 from sim.manifest.documents import parse_document
 from sim.manifest.inputs import read_bytes
-from sim.workload.traces.assume import ServiceTime, assumed_profile
-from sim.workload.traces.table import TraceTable
+from sim.workload.traces.assume import Load
 from tollgate.core.errors import ConfigError, nearest
 from tollgate.decision.profile import AdmissionProfile
 
@@ -43,10 +42,10 @@ class Limits:
     file: str | None
 
 
-def assumed_limits(table: TraceTable, service: ServiceTime, *, sized: bool) -> Limits:
-    """Return limits under which a trace passes; see :func:`sim.workload.traces.assume.assumed_profile`."""
-    principal = PRINCIPAL if table.principals == 1 else PRINCIPALS
-    block = assumed_profile(table, service, sized=sized, provider=PROVIDER, principal=principal)
+def assumed_limits(load: Load, *, principals: int) -> Limits:
+    """Return limits under which a trace passes; see :meth:`sim.workload.traces.assume.Load.profile`."""
+    principal = PRINCIPAL if principals == 1 else PRINCIPALS
+    block = load.profile(provider=PROVIDER, principal=principal)
     return _limits(block, AdmissionProfile.from_mapping(block), PROVIDER, principal, None)
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Final
 
+import numpy as np
+
 from sim.manifest.scalars import HORIZON_MAX_NS
-from sim.workload.traces.assume import ServiceTime, drain_s, service_time
+from sim.workload.traces.assume import Load, ServiceTime, service_time
 from sim.workload.traces.columns import Reading, TraceOptions
 from sim.workload.traces.detect import Detection, detect
 from sim.workload.traces.flow import flow, printable
 from sim.workload.traces.limits import Limits, assumed_limits, limits_of_file
 from sim.workload.traces.replay import TraceSpec
-from sim.workload.traces.table import TraceTable, load_table
+from sim.workload.traces.table import Columns, TraceBlocks
 from sim.workload.traces.timestamps import seconds_text
 from tollgate.core.errors import ConfigError
 from tollgate.core.ids import lane_name
@@ -100,35 +102,44 @@ def to_manifest(path: Path, options: TraceOptions, manifest: ManifestOptions) ->
         ConfigError: If trace, limits file or options cannot be used.
     """
     detection = detect(path, options)
-    table = load_table(path, detection.reading)
-    span_ns = int(table.at_ns[-1])
-    if span_ns >= HORIZON_MAX_NS:
-        allowed = f"a trace shorter than the longest run, {seconds_text(HORIZON_MAX_NS)} s"
-        raise ConfigError(f"row {table.lines[-1]}", f"{seconds_text(span_ns)} s", allowed, file=str(path))
-    spec = _spec(path, detection.reading, table, manifest)
-    service = service_time(spec, table, manifest.service_ms)
+    spec = _spec(path, detection.reading, manifest)
+    load = Load(spec, service_time(spec, manifest.service_ms))
+    trace = TraceBlocks(path, spec)
+    for block in trace:
+        _check_span(path, block)
+        load.add(block)
+    spec = replace(spec, sha256=f"sha256:{trace.sha256}")
     if manifest.profile is not None:
         limits = limits_of_file(manifest.profile, provider=manifest.provider, principal=manifest.principal)
     else:
-        limits = assumed_limits(table, service, sized=bool(spec.tokens_columns))
+        limits = assumed_limits(load, principals=trace.principals)
     return _TEXT.substitute(
-        header="\n".join(_header(path, detection, table)),
+        header="\n".join(_header(path, detection, load, trace)),
         name=flow(_name(path) if manifest.name is None else lane_name(manifest.name, "--name")),
         profile="\n".join(_profile(limits)),
-        seconds=span_ns // NS_PER_S + 1,
-        drain=drain_s(service, limits.queue_wait_ns),
-        principal=_principal(limits, table),
+        seconds=load.span_ns // NS_PER_S + 1,
+        drain=load.drain_s(limits.queue_wait_ns),
+        principal=_principal(limits, trace.principals),
         arrivals="\n".join(_arrivals(spec)),
         provider=flow(limits.provider),
-        service=f"{flow(service.block)}    # {_service_mark(spec, manifest)}",
+        service=f"{flow(load.service_block)}    # {_service_mark(spec, manifest)}",
         wait_bound=ms_text(_wait_bound_ns(limits)),
         provenance="\n".join(
-            f"- {flow(entry)}" for entry in _provenance(path, detection, table, spec, service, limits)
+            f"- {flow(entry)}" for entry in _provenance(path, detection, trace, spec, load.service, limits)
         ),
     )
 
 
-def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOptions) -> TraceSpec:
+def _check_span(path: Path, block: Columns) -> None:
+    if int(block.at_ns[-1]) >= HORIZON_MAX_NS:
+        beyond = int(np.searchsorted(block.at_ns, HORIZON_MAX_NS))
+        got = f"{seconds_text(int(block.at_ns[beyond]))} s after the first"
+        allowed = f"a trace shorter than the longest run, {seconds_text(HORIZON_MAX_NS)} s"
+        raise ConfigError(f"row {block.lines[beyond]}", got, allowed, file=str(path))
+
+
+def _spec(path: Path, reading: Reading, manifest: ManifestOptions) -> TraceSpec:
+    """Return how the trace is read and served; its digest is known once it was read."""
     settled = asdict(reading)
     if manifest.service_ms is not None and manifest.ms_per_token is not None:
         raise ConfigError(
@@ -147,14 +158,14 @@ def _spec(path: Path, reading: Reading, table: TraceTable, manifest: ManifestOpt
     file = Path(os.path.relpath(path, manifest.folder)).as_posix()
     if file.encode(errors="replace") != file.encode(errors="surrogatepass"):
         raise ConfigError("", file, "a path in UTF-8: a manifest has to name it", file=str(path))
-    return TraceSpec(**settled, file=file, sha256=f"sha256:{table.sha256}", ms_per_token=manifest.ms_per_token)
+    return TraceSpec(**settled, file=file, sha256="0" * 64, ms_per_token=manifest.ms_per_token)
 
 
-def _header(path: Path, detection: Detection, table: TraceTable) -> Iterator[str]:
-    span = seconds_text(int(table.at_ns[-1]))
-    yield f"# Replays the {len(table.at_ns):,} rows of {printable(path.name)}, {span} s, each at its own time."
+def _header(path: Path, detection: Detection, load: Load, trace: TraceBlocks) -> Iterator[str]:
+    span = seconds_text(load.span_ns)
+    yield f"# Replays the {load.rows:,} rows of {printable(path.name)}, {span} s, each at its own time."
     yield from (f"#   read as: {printable(sentence)}" for sentence in detection.taken)
-    yield from (f"#   repaired as asked: {sentence}" for sentence in table.tally.repairs())
+    yield from (f"#   repaired as asked: {sentence}" for sentence in trace.tally.repairs())
     yield from (f"#   to doubt: {printable(sentence)}" for sentence in detection.doubts)
 
 
@@ -172,11 +183,11 @@ def _profile(limits: Limits) -> Iterator[str]:
             yield f"  {key}: {flow(value)}"
 
 
-def _principal(limits: Limits, table: TraceTable) -> str:
+def _principal(limits: Limits, principals: int) -> str:
     name = flow(limits.principal)
-    if table.principals == 1:
+    if principals == 1:
         return name
-    return f"{name}\n  count: {table.principals}    # one for each id in the trace, in the order of first appearance"
+    return f"{name}\n  count: {principals}    # one for each id in the trace, in the order of first appearance"
 
 
 def _arrivals(spec: TraceSpec) -> Iterator[str]:
@@ -197,7 +208,7 @@ def _wait_bound_ns(limits: Limits) -> int:
 
 
 def _provenance(
-    path: Path, detection: Detection, table: TraceTable, spec: TraceSpec, service: ServiceTime, limits: Limits
+    path: Path, detection: Detection, trace: TraceBlocks, spec: TraceSpec, service: ServiceTime, limits: Limits
 ) -> Iterator[dict[str, str]]:
     """Yield where the values come from; what a limits file says needs no entry, it is what is tested."""
 
@@ -206,7 +217,7 @@ def _provenance(
 
     arrivals = "streams[0].arrivals"
     yield entry(arrivals, "instants", "measured", f"{spec.time_column!r} of {path.name}")
-    yield from (entry(arrivals, "repair", "assumed", f"asked for: {what}") for what in table.tally.repairs())
+    yield from (entry(arrivals, "repair", "assumed", f"asked for: {what}") for what in trace.tally.repairs())
     yield from (entry(arrivals, "reading", "assumed", doubt) for doubt in detection.doubts)
     if spec.tokens_columns:
         yield entry(arrivals, "tokens", "measured", f"{' + '.join(map(repr, spec.tokens_columns))} of {path.name}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceSpec, replay
-from sim.workload.traces.table import load_table
+from tests.unit.traces.whole import load_table
 from tollgate.core.errors import ConfigError
 
 rows = st.lists(

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from sim.workload.traces.assume import assumed_profile, drain_s, generous, service_time
+from sim.workload.traces.assume import Load, generous, service_time
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceSpec
-from sim.workload.traces.table import load_table
+from sim.workload.traces.table import TraceBlocks
 from tollgate.core.errors import ConfigError
 
 MS = 10**6
 S = 10**9
 
 
-def trace_of(path, ms_per_token=None):
+def spec_of(path, ms_per_token=None):
     reading = detect(path, TraceOptions()).reading
-    table = load_table(path, reading)
-    return TraceSpec(**vars(reading), file=path.name, sha256=table.sha256, ms_per_token=ms_per_token), table
+    return TraceSpec(**vars(reading), file=path.name, sha256="0" * 64, ms_per_token=ms_per_token)
+
+
+def load_of(path, service_ms, ms_per_token=None):
+    spec = spec_of(path, ms_per_token)
+    load = Load(spec, service_time(spec, service_ms))
+    for block in TraceBlocks(path, spec, block_rows=2):
+        load.add(block)
+    return load
 
 
 @pytest.mark.parametrize(
@@ -32,10 +39,9 @@ def trace_of(path, ms_per_token=None):
     ],
 )
 def test_a_distribution_is_read(fixtures, text, block, typical_ms, worst_ms):
-    service = service_time(*trace_of(fixtures / "ticks.csv"), text)
+    service = service_time(spec_of(fixtures / "ticks.csv"), text)
     assert (service.block, service.kind) == (block, "assumed")
-    assert set(service.typical_ns.tolist()) == {typical_ms * MS}
-    assert service.worst_ns == worst_ms * MS
+    assert (service.mean_ns, service.worst_ns) == (typical_ms * MS, worst_ms * MS)
 
 
 @pytest.mark.parametrize(
@@ -54,19 +60,29 @@ def test_a_distribution_is_read(fixtures, text, block, typical_ms, worst_ms):
 )
 def test_another_distribution_is_refused(fixtures, text):
     with pytest.raises(ConfigError, match="--service-ms"):
-        service_time(*trace_of(fixtures / "ticks.csv"), text)
+        service_time(spec_of(fixtures / "ticks.csv"), text)
 
 
 def test_measured_durations_are_measured(fixtures):
-    service = service_time(*trace_of(fixtures / "ended.csv"), None)
-    assert (service.kind, service.worst_ns) == ("measured", 3 * S)
-    assert service.typical_ns.tolist() == [3 * S, S // 2, S // 4, 0]
+    load = load_of(fixtures / "ended.csv", None)
+    assert load.service.kind == "measured"
+    # 3, 0.5, 0.25 and 0 s: the 2nd of them in order is shown; one by one they take 3.75 s, and the longest 3 s.
+    assert load.service_block == "250"
+    assert load.drain_s(100 * S) == 104
+    # From 1 s on the second is served beside the first, and at 1.5 s, when that one ends, the third.
+    assert load.profile(provider="u", principal="p")["workspace"]["concurrency"] == 3
 
 
 def test_time_for_each_token_follows_the_rows(fixtures):
-    service = service_time(*trace_of(fixtures / "ticks.csv", ms_per_token="10"), None)
-    assert (service.kind, service.worst_ns) == ("assumed", 6_600 * MS)
-    assert service.typical_ns.tolist()[:2] == [1_100 * MS, 2_200 * MS]
+    load = load_of(fixtures / "ticks.csv", None, ms_per_token="10")
+    assert load.service.kind == "assumed"
+    assert load.service_block == "3300"  # the third of 110 to 660 tokens
+    assert load.drain_s(100 * S) == 108  # 6.6 s, up to a whole second, and one
+
+
+def test_tokens_that_make_more_than_any_run_are_named(fixtures):
+    with pytest.raises(ConfigError, match=r"row 2: got '110000000 s'; allowed: tokens and a time of each"):
+        load_of(fixtures / "ticks.csv", None, ms_per_token="1000000000")
 
 
 @pytest.mark.parametrize(
@@ -77,9 +93,7 @@ def test_round_figures_leave_a_quarter_of_room(peak, limit):
 
 
 def test_the_assumed_profile_lets_the_busiest_minute_and_second_through(fixtures):
-    spec, table = trace_of(fixtures / "ticks.csv")
-    service = service_time(spec, table, "1000")
-    profile = assumed_profile(table, service, sized=True, provider="u", principal="p")
+    profile = load_of(fixtures / "ticks.csv", "1000").profile(provider="u", principal="p")
     # The busiest second holds 3 arrivals, all of them in service, or 220 + 330 + 440 tokens; the busiest minute holds
     # 6.
     assert profile["workspace"] == {
@@ -93,9 +107,15 @@ def test_the_assumed_profile_lets_the_busiest_minute_and_second_through(fixtures
     assert profile["principals"] == {"p": {}}
 
 
+def test_assumed_limits_stay_limits_for_calls_of_no_time_and_for_huge_ones(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("ts,tokens,duration\n0,9007199254740991,0\n0,9007199254740991,0\n")
+    workspace = load_of(path, None).profile(provider="u", principal="p")["workspace"]
+    assert (workspace["concurrency"], workspace["tokens_per_second"]) == (2, 2**53 - 1)
+
+
 def test_the_drain_outlasts_the_longest_wait_and_call(fixtures):
-    service = service_time(*trace_of(fixtures / "ticks.csv"), "exponential 5000")
-    assert drain_s(service, 2 * S) == 203
-    assert drain_s(service, None) == 231  # six calls of 5 s one by one, and a tail of 200 s
-    short = service_time(*trace_of(fixtures / "ticks.csv"), "1")
-    assert drain_s(short, 2 * S) == 30
+    load = load_of(fixtures / "ticks.csv", "exponential 5000")
+    assert load.drain_s(2 * S) == 203
+    assert load.drain_s(None) == 231  # six calls of 5 s one by one, and a tail of 200 s
+    assert load_of(fixtures / "ticks.csv", "1").drain_s(2 * S) == 30

@@ -21,8 +21,8 @@ from sim.workload.traces.detect import detect
 from sim.workload.traces.figures import zipf_exponent
 from sim.workload.traces.inspect import inspect
 from sim.workload.traces.replay import TraceSpec, replay
-from sim.workload.traces.table import load_table
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
+from tests.unit.traces.whole import load_table
 from tollgate.core.errors import ConfigError
 
 S = 10**9

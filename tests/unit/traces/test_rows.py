@@ -9,7 +9,7 @@ from sim.workload.traces.columns import MAX_SEGMENTS, TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.faults import FaultKind
 from sim.workload.traces.rows import ArrivalReader
-from sim.workload.traces.table import load_table
+from tests.unit.traces.whole import load_table
 from tollgate.core.errors import ConfigError
 
 S = 10**9

@@ -14,8 +14,8 @@ from sim.workload.arrivals import arrival_blocks
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import detect
 from sim.workload.traces.replay import TraceSpec, replay
-from sim.workload.traces.table import load_table
 from sim.workload.traces.to_manifest import ManifestOptions, to_manifest
+from tests.unit.traces.whole import load_table
 from tollgate.core.errors import ConfigError
 
 MS = 10**6
