@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from types import MappingProxyType
 from typing import cast
 
 from sim.manifest import capacity, traffic
+from sim.manifest.arrival_build import arrivals
 from sim.manifest.client_build import client
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import Inputs
-from sim.manifest.model import (
-    Arrivals,
-    BurstyPoisson,
-    Manifest,
-    Phase,
-    Poisson,
-    PrincipalInfo,
-    Provenance,
-    Stream,
-    TraceReplay,
-)
+from sim.manifest.model import Manifest, Phase, PrincipalInfo, Provenance, Stream
 from sim.manifest.provider_build import provider_models
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
 from sim.manifest.work_build import tokens_and_work
 from tollgate.core.errors import ConfigError
-from tollgate.core.units import NS_PER_S
 from tollgate.decision.limits import AdmissionLimits
 from tollgate.decision.profile import AdmissionProfile
 
@@ -53,7 +42,10 @@ def build_capacity(source: Source) -> Manifest:
     people = _People(block.streams, template)
     phases = _phases(block, streams_by_name)
     inputs = Inputs(source.path.parent)
-    streams = tuple(_stream(place, stream, people, providers, inputs) for place, stream in enumerate(block.streams))
+    streams = tuple(
+        _stream(place, stream, people, providers, inputs, phases[-1].end_ns)
+        for place, stream in enumerate(block.streams)
+    )
     labels = {
         "class": _index([stream.cls for stream in streams]),
         "principal": people.index,
@@ -185,7 +177,12 @@ def _phases(block: capacity.CapacityManifest, streams: Mapping[str, int]) -> tup
 
 
 def _stream(
-    place: int, block: traffic.StreamBlock, people: _People, providers: Mapping[str, int], inputs: Inputs
+    place: int,
+    block: traffic.StreamBlock,
+    people: _People,
+    providers: Mapping[str, int],
+    inputs: Inputs,
+    horizon_ns: int,
 ) -> Stream:
     path = f"streams[{place}]"
     targets = [
@@ -203,27 +200,9 @@ def _stream(
         name=block.name,
         cls=block.cls or block.name,
         principals=people.of(block),
-        arrivals=_arrivals(block.arrivals, f"{path}.arrivals", inputs),
+        arrivals=arrivals(block.arrivals, f"{path}.arrivals", inputs, horizon_ns),
         tokens=tokens,
         providers=tuple((index, weight / total) for index, weight in targets),
         client=client(block.client),
         work=work,
     )
-
-
-def _arrivals(
-    block: traffic.PoissonArrivals | traffic.BurstyPoissonArrivals | traffic.TraceArrivals, path: str, inputs: Inputs
-) -> Arrivals:
-    if isinstance(block, traffic.PoissonArrivals):
-        return Poisson(block.per_second)
-    if isinstance(block, traffic.BurstyPoissonArrivals):
-        return BurstyPoisson(
-            block.per_second, block.multiplier, block.first_seconds, block.burst_seconds, block.every_seconds
-        )
-    options = {key: value for key, value in block.entries().items() if key != "kind" and value is not None}
-    if block.ms_per_token is not None:
-        options["ms_per_token"] = plain_decimal(block.ms_per_token)
-    if block.segment_gap_seconds is not None:
-        options["segment_gap_seconds"] = plain_decimal(Fraction(block.segment_gap_seconds, NS_PER_S))
-    file = inputs.bind(block.file, block.sha256, path, "a trace")
-    return TraceReplay(file, block.sha256.removeprefix("sha256:"), MappingProxyType(options))

@@ -19,7 +19,9 @@ def is_drawn(manifest: Manifest) -> bool:
 
 
 def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
-    if not isinstance(stream.arrivals, TraceReplay) or len(stream.providers) > 1 or stream.client.cancel_probability:
+    if not isinstance(stream.arrivals, TraceReplay) or stream.arrivals.reshape.is_drawn:
+        return True
+    if len(stream.providers) > 1 or stream.client.cancel_probability:
         return True
     told = {key for key, value in stream.arrivals.options.items() if value}
     providers = [manifest.providers[index] for index, _ in stream.providers]

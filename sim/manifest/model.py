@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from sim.manifest.distributions import Distribution
+from sim.manifest.processes import Generated, Reshape
 from sim.manifest.work import Work
 from tollgate.core.units import Rate
 from tollgate.decision.profile import AdmissionProfile
@@ -37,31 +38,7 @@ travel as bits of one signed 64-bit column."""
 
 # --- arrivals
 
-
-@dataclass(frozen=True, slots=True)
-class Poisson:
-    """Arrivals at a constant rate (per second, for each principal of the stream), changed only by the phases."""
-
-    per_second: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class BurstyPoisson:
-    """Poisson arrivals whose rate is multiplied during bursts.
-
-    Attributes:
-        per_second: Rate outside bursts, for each principal of the stream.
-        multiplier: Factor on the rate inside a burst.
-        first_ns: Start of the first burst from the start of the run.
-        burst_ns: Length of a burst.
-        every_ns: From the start of one burst to the next; None for a single burst.
-    """
-
-    per_second: Fraction
-    multiplier: Fraction
-    first_ns: int
-    burst_ns: int
-    every_ns: int | None
+_AS_IT_IS: Final = Reshape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +49,16 @@ class TraceReplay:
         path: The file, resolved against the manifest's folder.
         sha256: Hex digest of the file's bytes, checked when the manifest is read.
         options: How to read it: the other keys of the block. ``sim.workload.traces`` knows what they mean.
+        reshape: What is done to its rows before they are replayed.
     """
 
     path: Path
     sha256: str
     options: Mapping[str, object]
+    reshape: Reshape = _AS_IT_IS
 
 
-Arrivals = Poisson | BurstyPoisson | TraceReplay
+Arrivals = Generated | TraceReplay
 
 
 # --- clients

@@ -17,7 +17,7 @@ from sim.manifest.wording import NOTHING, Said, not_yet, shown_value
 from tollgate.core.errors import ConfigError, nearest
 
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
-    "arrivals.kind": ("nhpp", "mmpp", "renewal", "batch", "closed"),
+    "arrivals.kind": ("closed",),
     "target.kind": ("evaluator", "request-path", "fleet", "tenancy"),
     "mode": ("staged-provider",),
 }
@@ -29,8 +29,8 @@ _WORDING: Final[Mapping[str, str]] = {
     "bool_type": "true or false",
     "string_type": "a text; a number meant as text goes in quotes",
     "list_type": "a list",
-    "tuple_type": "a list of two: [weight, value]",
-    "too_long": "a list of two: [weight, value]",
+    "tuple_type": "a list of two, such as [1, 200]",
+    "too_long": "a list of two, such as [1, 200]",
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",

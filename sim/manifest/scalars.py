@@ -100,6 +100,11 @@ Probability = Annotated[
     _exact("a decimal from 0 to 1, exact", lambda number: 0 <= number <= 1),
     WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0, "maximum": 1}),
 ]
+Share = Annotated[
+    Fraction,
+    _exact("a decimal above 0, at most 1", lambda number: 0 < number <= 1),
+    WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": 1}),
+]
 OpenProbability = Annotated[
     Fraction,
     _exact("a decimal above 0 and below 1, exact", lambda number: 0 < number < 1),

@@ -5,21 +5,29 @@ This module owns keys and types. Rules that span several blocks live in ``sim.ma
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal
+from fractions import Fraction
+from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
+from sim.manifest.arrival_blocks import (
+    BatchArrivals,
+    BurstyPoissonArrivals,
+    CurveArrivals,
+    ModulatedArrivals,
+    PoissonArrivals,
+    RenewalArrivals,
+)
 from sim.manifest.blocks import Block
 from sim.manifest.client_blocks import ClientBlock
-from sim.manifest.distribution_blocks import ordered
 from sim.manifest.scalars import (
     Amount,
     Digest,
-    Multiplier,
     Name,
     PositiveNumber,
     PositiveSeconds,
     Seconds,
+    Share,
     complaint,
 )
 from sim.manifest.work_blocks import Work
@@ -31,33 +39,7 @@ MAX_PRINCIPALS: Final = 1_000_000
 # --- arrivals
 
 
-class PoissonArrivals(Block):
-    """A Poisson process."""
-
-    kind: Literal["poisson"]
-    per_second: PositiveNumber = Field(description="Arrivals a second, of each principal of the stream.")
-
-
-class BurstyPoissonArrivals(Block):
-    """A Poisson process whose rate is multiplied during bursts at known times."""
-
-    kind: Literal["bursty-poisson"]
-    per_second: PositiveNumber = Field(description="Arrivals a second outside bursts, of each principal of the stream.")
-    multiplier: Multiplier = Field(description="Factor on the rate inside a burst.")
-    first_seconds: Seconds = Field(
-        default=0, description="Start of the first burst, seconds from the start of the run."
-    )
-    burst_seconds: PositiveSeconds = Field(description="Length of a burst, seconds.")
-    every_seconds: PositiveSeconds | None = Field(
-        default=None,
-        description="From the start of one burst to the start of the next, seconds; without it there is one burst.",
-    )
-
-    @field_validator("every_seconds")
-    @classmethod
-    def _no_overlap(cls, value: int | None, info: ValidationInfo) -> int | None:
-        ordered(value, info, "burst_seconds")
-        return value
+WarpPoint = Annotated[tuple[Seconds, Seconds], Field(strict=False)]
 
 
 class TraceArrivals(Block):
@@ -65,8 +47,6 @@ class TraceArrivals(Block):
 
     ``sim.workload.traces`` reads the file and judges how these keys go together.
     """
-
-    later: ClassVar[tuple[str, ...]] = ("thin", "scale_rate", "time_warp", "bootstrap")
 
     kind: Literal["trace"]
     file: Annotated[str, Field(min_length=1)] = Field(description="The trace, relative to the manifest.")
@@ -103,8 +83,30 @@ class TraceArrivals(Block):
         default=None, description="Length of a call for each of its tokens, ms."
     )
 
+    scale_rate: PositiveNumber = Field(
+        default=Fraction(1), description="Factor on its rate: its clock runs so much faster."
+    )
+    time_warp: Annotated[list[WarpPoint], Field(min_length=2)] | None = Field(
+        default=None,
+        description="Points [seconds of the trace, seconds of the run] from [0, 0] on, straight in between.",
+    )
+    bootstrap_seconds: PositiveSeconds | None = Field(
+        default=None,
+        description="Length of blocks, seconds, that are drawn from it at random, again and again, to fill the phases.",
+    )
+    thin: Share = Field(default=Fraction(1), description="Share of the rows that are kept, each by a draw of its own.")
 
-Arrivals = Annotated[PoissonArrivals | BurstyPoissonArrivals | TraceArrivals, Discriminator("kind")]
+
+ArrivalBlock = (
+    PoissonArrivals
+    | BurstyPoissonArrivals
+    | CurveArrivals
+    | ModulatedArrivals
+    | RenewalArrivals
+    | BatchArrivals
+    | TraceArrivals
+)
+Arrivals = Annotated[ArrivalBlock, Discriminator("kind")]
 
 
 # --- streams
@@ -122,7 +124,7 @@ class StreamBlock(Block):
     cls: Name | None = Field(
         default=None, alias="class", description="Class of its requests in reports; without it the stream's name."
     )
-    arrivals: Arrivals = Field(description="When requests come: poisson, bursty-poisson or trace.")
+    arrivals: Arrivals = Field(description="When requests come.")
     work: Work | None = Field(default=None, description="What they ask for; only a trace that has sizes goes without.")
     providers: Annotated[dict[Name, PositiveNumber], Field(min_length=1)] = Field(
         description="Provider to weight; a request goes to one of them with probability weight over the sum of weights."

@@ -15,15 +15,19 @@ import numpy as np
 
 from sim import seeds
 from sim.manifest.distributions import Constant
-from sim.manifest.model import BurstyPoisson, Manifest, Poisson, Stream, TokenService, TraceReplay
+from sim.manifest.model import Manifest, Stream, TokenService, TraceReplay
+from sim.manifest.processes import Batches, Generated, ModulatedPoisson, RateCurve
 from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.manifest.wording import Said
 from sim.seeds import Words
+from sim.workload.batches import members
 from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock
-from sim.workload.distributions import Integers, below, choose, draw, happens, unit_exponentials, words_per_draw
+from sim.workload.distributions import Integers, below, choose, draw, happens, words_per_draw
 from sim.workload.figures import ROWS, WorkColumns, WorkDraws, figures_of
+from sim.workload.gaps import unit_gaps
 from sim.workload.merge import Rows, merged
 from sim.workload.rates import instants, pieces
+from sim.workload.reshape import reshaped
 from sim.workload.seed_family import seed_family_blocks
 from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
@@ -69,20 +73,43 @@ def _source(manifest: Manifest, stream: Stream, replication: int) -> Iterator[Ro
     return _generated(manifest, stream, stream.arrivals, draws)
 
 
-def _generated(manifest: Manifest, stream: Stream, arrivals: Poisson | BurstyPoisson, draws: _Draws) -> Iterator[Rows]:
-    take = draws.words("arrivals")
-    rate = pieces(arrivals, manifest.phases, stream.name, len(stream.principals))
+def _generated(manifest: Manifest, stream: Stream, arrivals: Generated, draws: _Draws) -> Iterator[Rows]:
+    states = draws.words("states") if isinstance(arrivals, ModulatedPoisson) else None
+    rate = pieces(arrivals, manifest.phases, stream.name, len(stream.principals), states)
     share = _mean_rate(stream) / (sum(map(_mean_rate, manifest.streams)) or 1)
     rows = max(PIECE_ROWS_MIN, int(BLOCK_ROWS * share))
-    for at_ns in instants(lambda count: unit_exponentials(take(count)).tolist(), rate, rows):
+    found = instants(unit_gaps(arrivals, draws.words("arrivals")), rate, rows)
+    if isinstance(arrivals, Batches):
+        yield from _batched(arrivals, found, draws, manifest.horizon_ns)
+        return
+    for at_ns in found:
         yield draws.rows(np.array(at_ns, dtype=np.int64))
+
+
+def _batched(arrivals: Batches, batches: Iterator[list[int]], draws: _Draws, end_ns: int) -> Iterator[Rows]:
+    take = draws.words("batch")
+    words = words_per_draw(arrivals.size)
+
+    def sizes(count: int) -> Integers:
+        return draw(arrivals.size, take(count * words), count)
+
+    spread = draws.words("spread")
+    for found in members(batches, sizes, draws.principals, spread, arrivals.within_ns, end_ns):
+        yield draws.rows(found.at_ns, principal=found.mark)
 
 
 def _mean_rate(stream: Stream) -> float:
     """Return about how many arrivals a second a stream has; pieces of streams then cover about the same time."""
-    if isinstance(stream.arrivals, TraceReplay):
-        return 0.0
-    return float(stream.arrivals.per_second) * len(stream.principals)
+    match stream.arrivals:
+        case RateCurve(points):
+            rate = sum(each for _, each in points) / len(points)
+        case ModulatedPoisson(states):
+            rate = sum(state.per_second for state in states) / len(states)
+        case TraceReplay():
+            return 0.0
+        case generated:
+            rate = generated.per_second
+    return float(rate) * len(stream.principals)
 
 
 def _reading(stream: Stream, arrivals: TraceReplay) -> TraceSpec:
@@ -96,27 +123,35 @@ def _replayed(
     manifest: Manifest, stream: Stream, arrivals: TraceReplay, reading: TraceSpec, draws: _Draws
 ) -> Iterator[Rows]:
     principals = np.array(stream.principals, dtype=np.int64)
-    for block in replay(reading, arrivals.path):
-        at_ns = np.array(block.at_ns, dtype=np.int64)
+    how, key = arrivals.reshape, f"streams[{stream.index}]"
+    take, thinned = draws.words("bootstrap"), draws.words("thin")
+    recorded = replay(reading, arrivals.path)
+    end_ns = manifest.declared_horizon_ns
+    for columns in reshaped(recorded, how, take, arrivals.path, f"{key}.arrivals", end_ns):
+        at_ns = columns[0]
         kept = int(np.searchsorted(at_ns, manifest.horizon_ns))
-        if at_ns[-1] >= manifest.declared_horizon_ns:
+        if at_ns[-1] >= end_ns:
             raise ConfigError(
                 "phases",
-                f"an end at {ms_text(manifest.declared_horizon_ns)} ms",
+                f"an end at {ms_text(end_ns)} ms",
                 f"phases that cover {arrivals.path.name}: it has a row at {ms_text(int(at_ns[-1]))} ms",
             )
         if kept == 0:
             return
-        who = np.array(block.principal[:kept], dtype=np.int64)
+        _, who, tokens, service_ns = columns[:, :kept]
         if int(who.max()) >= len(principals):
             allowed = f"a count that covers {arrivals.path.name}: it names more than {len(principals)} principals"
-            raise ConfigError(f"streams[{stream.index}].count", len(principals), allowed)
-        yield draws.rows(
+            raise ConfigError(f"{key}.count", len(principals), allowed)
+        rows = draws.rows(
             at_ns[:kept],
             principal=principals[who],
-            tokens=np.array(block.tokens[:kept], dtype=np.int64) if reading.tokens_columns else None,
-            service_ns=np.array(block.service_ns[:kept], dtype=np.int64) if block.service_ns is not None else None,
+            tokens=tokens if reading.tokens_columns else None,
+            service_ns=service_ns if reading.has_service else None,
         )
+        if how.keep < 1:
+            rows = rows[:, happens(thinned(kept), how.keep)]  # a row that is left out takes its draws with it
+        if rows.size:
+            yield rows
 
 
 class _Draws:
@@ -167,7 +202,7 @@ class _Draws:
         rows = np.empty((COLUMNS + (ROWS if self._has_figures else 0), count), dtype=np.int64)
         rows[0] = at_ns
         rows[1] = stream.index
-        rows[2] = self._principals(count) if principal is None else principal
+        rows[2] = self.principals(count) if principal is None else principal
         rows[3] = np.array([index for index, _ in stream.providers], dtype=np.int64)[choice]
         rows[4] = work.tokens
         rows[5] = self._services(choice, work) if service_ns is None else service_ns
@@ -178,7 +213,8 @@ class _Draws:
             work.fill(rows[COLUMNS:])
         return rows
 
-    def _principals(self, count: int) -> Integers:
+    def principals(self, count: int) -> Integers:
+        """Draw whom each of the next requests, or batches of them, belongs to."""
         known = self._known
         return known[below(self._principal(count), len(known))] if len(known) > 1 else np.repeat(known, count)
 

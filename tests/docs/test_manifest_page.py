@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from sim.manifest import (
+    arrival_blocks,
     capacity,
     client_blocks,
     distribution_blocks,
@@ -25,6 +26,16 @@ from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_bounds import SEED_BOUNDS
 from tollgate.decision.limits import FIELDS
 
+MODULES = (
+    arrival_blocks,
+    capacity,
+    client_blocks,
+    distribution_blocks,
+    limits,
+    providers,
+    traffic,
+    work_blocks,
+)
 BLOCKS = {
     "The manifest": capacity.CapacityManifest,
     "`target`": capacity.TargetBlock,
@@ -35,8 +46,12 @@ BLOCKS = {
     "`profile.scheduling`": limits.SchedulingBlock,
     "`phases[]`": capacity.PhaseBlock,
     "`streams[]`": traffic.StreamBlock,
-    "`arrivals`: kind `poisson`": traffic.PoissonArrivals,
-    "`arrivals`: kind `bursty-poisson`": traffic.BurstyPoissonArrivals,
+    "`arrivals`: kind `poisson`": arrival_blocks.PoissonArrivals,
+    "`arrivals`: kind `bursty-poisson`": arrival_blocks.BurstyPoissonArrivals,
+    "`arrivals`: kind `nhpp`": arrival_blocks.CurveArrivals,
+    "`arrivals`: kind `mmpp`": arrival_blocks.ModulatedArrivals,
+    "`arrivals`: kind `renewal`": arrival_blocks.RenewalArrivals,
+    "`arrivals`: kind `batch`": arrival_blocks.BatchArrivals,
     "`arrivals`: kind `trace`": traffic.TraceArrivals,
     "`work`": work_blocks.Work,
     "`output_estimate`: kind `max-tokens`": work_blocks.MaxTokensEstimate,
@@ -191,7 +206,7 @@ def test_blocks_are_all_there(repository):
     names = {block.__name__ for block in BLOCKS.values()}
     shapes = {
         name: value
-        for module in (capacity, client_blocks, distribution_blocks, limits, providers, traffic, work_blocks)
+        for module in MODULES
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 from hypothesis import given
@@ -45,6 +45,37 @@ def test_instants_are_those_of_a_walk_in_exact_fractions(lengths, gaps, rows):
     endless = chain(gaps, iter(lambda: 10**6 * ONE, None))
     found = chain.from_iterable(instants(lambda count: [next(endless) for _ in range(count)], iter(rate), rows))
     assert list(found) == naive_instants(chain(gaps, iter(lambda: 10**6 * ONE, None)), rate)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**12), st.fractions(0, 5), st.fractions(0, 5)), min_size=1, max_size=4),
+    st.lists(st.integers(0, 8 * ONE), max_size=40),
+    st.integers(1, 9),
+)
+def test_instants_of_straight_rates_are_the_last_nanoseconds_before_the_integral_is_reached(lengths, gaps, rows):
+    rate, start = [], 0
+    for length, low, high in lengths:
+        rate.append(Piece(start, start + length, low / 10**9, high / 10**9))
+        start += length
+    endless = chain(gaps, iter(lambda: 10**6 * ONE, None))
+    found = list(chain.from_iterable(instants(lambda count: [next(endless) for _ in range(count)], iter(rate), rows)))
+
+    def integral(at):
+        """Integrate the rate up to an instant by trapeziums."""
+        total = Fraction(0)
+        for piece in rate:
+            until = min(at, piece.end_ns)
+            if until <= piece.start_ns:
+                break
+            share = Fraction(until - piece.start_ns, piece.end_ns - piece.start_ns)
+            there = piece.per_ns + share * (piece.end_per_ns - piece.per_ns)
+            total += (until - piece.start_ns) * (piece.per_ns + there) / 2
+        return total
+
+    sums = [Fraction(total, ONE) for total in accumulate(gaps)]
+    assert len(found) == sum(total < integral(start) for total in [*sums, (sums or [0])[-1] + 10**6])
+    for at, total in zip(found, sums, strict=False):
+        assert integral(at) <= total < integral(at + 1)
 
 
 @given(

@@ -198,10 +198,6 @@ def test_a_bad_manifest_is_refused_in_one_sentence(case):
 
 
 LATER = {
-    "arrivals kind nhpp": ("kind: poisson", "kind: nhpp"),
-    "arrivals kind mmpp": ("kind: poisson", "kind: mmpp"),
-    "arrivals kind renewal": ("kind: poisson", "kind: renewal"),
-    "arrivals kind batch": ("kind: poisson", "kind: batch"),
     "arrivals kind closed": ("kind: poisson", "kind: closed"),
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
@@ -215,8 +211,8 @@ def test_what_is_not_there_yet_is_refused_by_its_name(what):
 
 
 def test_a_kind_to_come_names_the_available_ones():
-    message = refusal(changed(("kind: poisson", "kind: nhpp")))
-    assert message.endswith("available: bursty-poisson, poisson, trace")
+    message = refusal(changed(("kind: poisson", "kind: closed")))
+    assert message.endswith("available: batch, bursty-poisson, mmpp, nhpp, poisson, renewal, trace")
 
 
 def test_faults_may_be_empty_and_nothing_else():
@@ -294,11 +290,6 @@ def test_a_trace_has_no_rate_to_multiply():
 
 def test_a_trace_with_sizes_takes_no_tokens():
     assert "streams[0].work: got a mapping; allowed: a work without tokens" in refusal(with_trace(tokens_columns="[n]"))
-
-
-@pytest.mark.parametrize("key", ["thin", "scale_rate", "time_warp", "bootstrap"])
-def test_what_a_replay_cannot_do_yet_is_refused_by_its_name(key):
-    assert f"{key} is not available in this version" in refusal(with_trace(**{key: 2}))
 
 
 def test_a_run_of_more_nanoseconds_than_a_record_can_tell_is_refused_before_it_starts():

@@ -8,18 +8,8 @@ import pytest
 
 from sim.manifest import load
 from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
-from sim.manifest.model import (
-    BurstyPoisson,
-    Client,
-    Phase,
-    Poisson,
-    PrincipalInfo,
-    Provenance,
-    RatioBudget,
-    Retry,
-    TokenBudget,
-    TraceReplay,
-)
+from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, RatioBudget, Retry, TokenBudget, TraceReplay
+from sim.manifest.processes import BurstyPoisson, Poisson
 from tests.unit.manifest.texts import SMALL, changed, read
 
 MS = 10**6

@@ -9,7 +9,8 @@ import pytest
 
 from sim.manifest.chance import is_drawn
 from sim.manifest.distributions import Constant, Uniform
-from sim.manifest.model import Bursts, Client, Outage, Poisson, ProviderModel, Retry, Stream, TokenService, TraceReplay
+from sim.manifest.model import Bursts, Client, Outage, ProviderModel, Retry, Stream, TokenService, TraceReplay
+from sim.manifest.processes import Poisson
 from sim.manifest.work import Drawn, Work
 
 OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})

@@ -11,7 +11,7 @@ from numpy.random import Philox, SeedSequence
 
 from sim.manifest import load, with_overrides
 from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
-from sim.manifest.model import BurstyPoisson
+from sim.manifest.processes import BurstyPoisson
 from sim.workload import arrivals as arrivals_module
 from sim.workload.arrivals import arrival_blocks
 from sim.workload.blocks import BLOCK_ROWS

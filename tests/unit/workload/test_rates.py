@@ -3,7 +3,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import chain
 
-from sim.manifest.model import BurstyPoisson, Phase, Poisson
+from sim.manifest.model import Phase
+from sim.manifest.processes import BurstyPoisson, Poisson
 from sim.workload.rates import ONE, Piece, instants, pieces
 
 S = 10**9
