@@ -298,7 +298,7 @@ class Slowdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class RateLimit:
     """A provider's own limits, which it answers with 429 and a wait.
 
     Attributes:
@@ -331,7 +331,7 @@ class ProviderModel:
         sharing: What happens to more calls than ``servers``: they queue (``fifo``), or all of them share the servers
             alike (``processor``).
         slowdown: How its load slows it down further; None for not at all.
-        quota: Its own limits; None for none.
+        rate_limit: Its own limits; None for none.
         outages: Its bad times, by ``start_ns``.
     """
 
@@ -344,7 +344,7 @@ class ProviderModel:
     servers: int | None = None
     sharing: Literal["fifo", "processor"] = "fifo"
     slowdown: Slowdown | None = None
-    quota: Quota | None = None
+    rate_limit: RateLimit | None = None
     outages: tuple[Outage, ...] = ()
 
     @property
@@ -363,7 +363,7 @@ class ProviderModel:
             and self.bursts is None
             and self.servers is None
             and self.slowdown is None
-            and self.quota is None
+            and self.rate_limit is None
             and not self.outages
         )
 

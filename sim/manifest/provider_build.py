@@ -16,7 +16,7 @@ from sim.manifest import providers as shape
 from sim.manifest.distribution_build import lengths
 from sim.manifest.distributions import Distribution
 from sim.manifest.inputs import Inputs
-from sim.manifest.model import Bursts, Outage, ProviderModel, Quota, Slowdown, TokenService
+from sim.manifest.model import Bursts, Outage, ProviderModel, RateLimit, Slowdown, TokenService
 from sim.manifest.source import seconds_text
 from sim.manifest.wording import NOTHING, Said
 from tollgate.core.errors import ConfigError
@@ -76,7 +76,7 @@ def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage],
         servers=block.servers,
         sharing=block.sharing,
         slowdown=Slowdown(slowdown.above, slowdown.per_call) if slowdown else None,
-        quota=_quota(f"{path}.rate_limit", block.rate_limit) if block.rate_limit else None,
+        rate_limit=_rate_limit(f"{path}.rate_limit", block.rate_limit) if block.rate_limit else None,
         outages=tuple(outages),
     )
 
@@ -95,14 +95,14 @@ def _work(path: str, block: shape.ProviderBlock, inputs: Inputs) -> Distribution
     return TokenService(tokens.base_ms, per_prompt, per_output)
 
 
-def _quota(path: str, block: shape.RateLimitBlock) -> Quota:
+def _rate_limit(path: str, block: shape.RateLimitBlock) -> RateLimit:
     if block.requests_per_minute is None and block.tokens_per_minute is None and block.concurrency is None:
         raise ConfigError(path, NOTHING, "requests_per_minute, tokens_per_minute or concurrency")
     if block.retry_after_ms is not None and block.concurrency is None:
         raise ConfigError(
             f"{path}.retry_after_ms", Said("a wait"), "absent without concurrency: buckets announce theirs"
         )
-    return Quota(
+    return RateLimit(
         requests=_bucket(path, "requests", block.requests_per_minute, block.requests_burst),
         tokens=_bucket(path, "tokens", block.tokens_per_minute, block.tokens_burst),
         concurrency=block.concurrency,

@@ -89,7 +89,7 @@ class Provider:
         self._hits = [outage for outage in model.outages if outage.kind in {"error", "throttle"}]
         self._hits.sort(key=lambda outage: outage.kind)  # errors answer first
         self._slows = [outage for outage in model.outages if outage.kind == "slow"]
-        self._limits = None if model.quota is None else OwnLimits(model.quota)
+        self._limits = None if model.rate_limit is None else OwnLimits(model.rate_limit)
         self._bad_times = None if model.bursts is None else BadTimes(model.bursts, words)
         self._changes = speeds(model.outages)
         self._next_change = next(self._changes, None)
@@ -97,7 +97,7 @@ class Provider:
             model.servers is not None
             or model.slowdown is not None
             or self._next_change is not None
-            or (model.quota is not None and model.quota.concurrency is not None)
+            or (model.rate_limit is not None and model.rate_limit.concurrency is not None)
         )
         self._station = Station(model.servers, model.sharing, model.slowdown) if needs_station else None
 
@@ -166,11 +166,11 @@ class Provider:
             if outage.start_ns <= now_ns < outage.ramp_end_ns and self._is_hit(outage, call, now_ns):
                 cause = Cause.OUTAGE if outage.kind == "error" else Cause.THROTTLE_STORM
                 return Reply(now_ns + outage.answer_ns, cause, outage.retry_after_ns)
-        quota = self._model.quota
-        if self._limits is None or quota is None:
+        rate_limit = self._model.rate_limit
+        if self._limits is None or rate_limit is None:
             return None
         wait_ns = self._limits.wait_ns(call.estimate.draw, self.in_progress, now_ns)
-        return None if wait_ns is None else Reply(now_ns + quota.answer_ns, Cause.RATE_LIMIT, wait_ns)
+        return None if wait_ns is None else Reply(now_ns + rate_limit.answer_ns, Cause.RATE_LIMIT, wait_ns)
 
     def _is_hit(self, outage: Outage, call: Asked, now_ns: int) -> bool:
         chance = outage.probability * share_left(outage, now_ns)

@@ -6,7 +6,7 @@ limits under test.
 
 from __future__ import annotations
 
-from sim.manifest.model import Quota
+from sim.manifest.model import RateLimit
 from tollgate.core.bucket import TokenBucket, try_take_each
 
 
@@ -15,15 +15,15 @@ class OwnLimits:
 
     __slots__ = ("_answer_ns", "_concurrency", "_requests", "_retry_after_ns", "_tokens")
 
-    def __init__(self, quota: Quota) -> None:
+    def __init__(self, rate_limit: RateLimit) -> None:
         """Begin with full buckets."""
         self._requests, self._tokens = (
             [] if limit is None else [TokenBucket(rate=limit[0], burst=limit[1])]
-            for limit in (quota.requests, quota.tokens)
+            for limit in (rate_limit.requests, rate_limit.tokens)
         )
-        self._answer_ns = quota.answer_ns
-        self._concurrency = quota.concurrency
-        self._retry_after_ns = quota.retry_after_ns
+        self._answer_ns = rate_limit.answer_ns
+        self._concurrency = rate_limit.concurrency
+        self._retry_after_ns = rate_limit.retry_after_ns
 
     def wait_ns(self, tokens: int, in_progress: int, now_ns: int) -> int | None:
         """Let a call in, or say when to come back.

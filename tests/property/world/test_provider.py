@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Outage, ProviderModel, Quota, Slowdown
+from sim.manifest.model import Outage, ProviderModel, RateLimit, Slowdown
 from sim.trace import NONE, Cause
 from sim.world.provider import Job, Provider, Reply
 from tollgate.core.units import Rate
@@ -45,7 +45,9 @@ class Model:
         self.now = 0
         self.serving: list[Held] = []
         self.waiting: list[Held] = []
-        self.requests = Fraction(model.quota.requests[1]) if model.quota and model.quota.requests else None
+        self.requests = (
+            Fraction(model.rate_limit.requests[1]) if model.rate_limit and model.rate_limit.requests else None
+        )
 
     def rate(self, now):
         model, calls = self.model, len(self.serving)
@@ -66,7 +68,7 @@ class Model:
             held.left -= rate
         self.now += 1
         if self.requests is not None:
-            rate, burst = self.model.quota.requests
+            rate, burst = self.model.rate_limit.requests
             self.requests = min(Fraction(burst), self.requests + Fraction(rate.units, rate.per_ns))
 
     def over(self):
@@ -92,15 +94,15 @@ class Model:
             for outage in self.model.outages:
                 if outage.kind == kind and outage.start_ns <= self.now < outage.end_ns:
                     return cause, outage.retry_after_ns, outage.answer_ns
-        quota = self.model.quota
-        if quota is not None:
-            if quota.concurrency is not None and len(self.serving) + len(self.waiting) >= quota.concurrency:
-                return Cause.RATE_LIMIT, quota.retry_after_ns, quota.answer_ns
+        rate_limit = self.model.rate_limit
+        if rate_limit is not None:
+            if rate_limit.concurrency is not None and len(self.serving) + len(self.waiting) >= rate_limit.concurrency:
+                return Cause.RATE_LIMIT, rate_limit.retry_after_ns, rate_limit.answer_ns
             if self.requests is not None:
                 if self.requests < 1:
-                    rate, _ = quota.requests
+                    rate, _ = rate_limit.requests
                     wait = ceil((1 - self.requests) * rate.per_ns / rate.units)
-                    return Cause.RATE_LIMIT, max(0, wait - quota.answer_ns), quota.answer_ns
+                    return Cause.RATE_LIMIT, max(0, wait - rate_limit.answer_ns), rate_limit.answer_ns
                 self.requests -= 1
         for outage in self.model.outages:
             if outage.kind == "slow":
@@ -135,8 +137,8 @@ def outages(draw):
     return tuple(sorted(found, key=lambda outage: outage.start_ns))
 
 
-quotas = st.builds(
-    Quota,
+rate_limits = st.builds(
+    RateLimit,
     requests=st.none() | st.tuples(st.builds(Rate, st.integers(1, 3), st.integers(1, 20)), st.integers(1, 3)),
     tokens=st.none(),
     concurrency=st.none() | st.integers(1, 4),
@@ -150,7 +152,7 @@ models = st.builds(
     servers=st.integers(1, 3),
     sharing=st.sampled_from(["fifo", "processor"]),
     slowdown=st.none() | st.builds(Slowdown, st.integers(0, 1), fractions),
-    quota=st.none() | quotas,
+    rate_limit=st.none() | rate_limits,
     outages=outages(),
 )
 

@@ -8,7 +8,7 @@ import pytest
 
 from sim.manifest import with_overrides
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Bursts, Outage, Quota, Slowdown, TokenService
+from sim.manifest.model import Bursts, Outage, RateLimit, Slowdown, TokenService
 from tests.unit.manifest.test_bad_input import refusal
 from tests.unit.manifest.texts import changed, read
 from tollgate.core.units import Rate
@@ -74,7 +74,7 @@ def test_own_limits_of_a_provider():
         "service_ms: 50",
         "rate_limit: {requests_per_minute: 90.5, tokens_per_minute: 6000, tokens_burst: 500, concurrency: 3}",
     )
-    assert provider.quota == Quota((Rate.per_minute("90.5"), 90), (Rate.per_minute(6000), 500), 3, MS, S)
+    assert provider.rate_limit == RateLimit((Rate.per_minute("90.5"), 90), (Rate.per_minute(6000), 500), 3, MS, S)
 
 
 def test_bursty_failures():
