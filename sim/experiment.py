@@ -16,11 +16,13 @@ from sim.manifest import with_overrides
 from sim.manifest.model import Discipline, Manifest
 from sim.measure import CheckResult, Instruments, Observation, SeriesView, SlowRequest
 from sim.targets.controller import build
-from sim.textformats import LineDigest, TextOut, arrival_lines
+from sim.textformats import LineDigest, TextOut, arrival_line, arrival_lines
 from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
-from sim.workload.blocks import ArrivalBlock
+from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock, ArrivalRow
+from sim.workload.closed import populations
 from sim.world import World
+from sim.world.loops import Heard
 from tollgate.core.errors import CallerError, ConfigError
 from tollgate.core.units import NS_PER_MS
 
@@ -138,8 +140,14 @@ def _simulate(
     """Run the production controller; returns the end of the run and what the world checked."""
     audits: list[str] = []
     kernel = Kernel()
-    blocks = _attended(manifest, arrivals, progress, lambda: audits.extend(world.audit()))
-    world = World(manifest, blocks, build(manifest), trace, kernel)
+    loops = populations(manifest)
+
+    def audit() -> None:
+        audits.extend(world.audit())
+
+    blocks = _attended(manifest, None if loops else arrivals, progress, audit)
+    heard = _listener(manifest, arrivals, progress, audit)
+    world = World(manifest, blocks, build(manifest), trace, kernel, populations=loops, heard=heard)
     kernel.run(manifest.horizon_ns + manifest.drain_ns)
     audits.extend(world.audit())
     end_ns = _end_ns(manifest, world)
@@ -177,6 +185,29 @@ def _attended(
             progress(block.at_ns[0], manifest.horizon_ns)
         ordinal += len(block)
         yield block
+
+
+def _listener(
+    manifest: Manifest, arrivals: LineDigest | None, progress: Progress | None, audit: Callable[[], None]
+) -> Heard:
+    """Return what attends to a run with closed loops, whose arrivals are known only when they come."""
+    principals = [info.name for info in manifest.principals]
+    providers = [provider.id for provider in manifest.providers]
+
+    def heard(ordinal: int, row: ArrivalRow) -> None:
+        if arrivals is not None:
+            at_ns, _, who, whom, tokens, service_ns, fails, cancel_ns, _, figures = row
+            arrivals.add(
+                arrival_line(
+                    ordinal, at_ns, principals[who], providers[whom], tokens, service_ns, fails, cancel_ns, figures
+                )
+            )
+        if ordinal % BLOCK_ROWS == 0:
+            audit()
+            if progress is not None:
+                progress(row[0], manifest.horizon_ns)
+
+    return heard
 
 
 def _end_ns(manifest: Manifest, world: World) -> int:

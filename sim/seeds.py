@@ -29,6 +29,7 @@ GOLDEN: Final = 0x9E3779B97F4A7C15
 """SplitMix64's step: 2^64 over the golden ratio, made odd."""
 FACTOR_1: Final = 0xBF58476D1CE4E5B9
 FACTOR_2: Final = 0x94D049BB133111EB
+_ONE, _GOLDEN = np.uint64(1), np.uint64(GOLDEN)
 
 
 def name_words(name: str) -> tuple[int, ...]:
@@ -77,9 +78,15 @@ def derived_word(word: int, k: int) -> int:
     return z ^ (z >> 31)
 
 
-def derived_words(first: Words, k: int) -> Words:
-    """Return ``derived_word(word, k)`` of every word of ``first``, shape ``(n,)``."""
-    z = first + np.uint64((k + 1) * GOLDEN & MASK)
+def derived_words(first: Words, k: int | Words) -> Words:
+    """Return ``derived_word(word, k)`` of every word of ``first``, in the shape of both together.
+
+    Args:
+        first: Raw words.
+        k: Which one, from 0; the same of all of them, or an array of them.
+    """
+    steps: Words = np.asarray(np.uint64((k + 1) * GOLDEN & MASK) if isinstance(k, int) else (k + _ONE) * _GOLDEN)
+    z: Words = first + steps
     z = (z ^ (z >> np.uint64(30))) * np.uint64(FACTOR_1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(FACTOR_2)
     return z ^ (z >> np.uint64(31))

@@ -7,8 +7,9 @@ diagnoses: its stories have no checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from sim.baselines.harness import run_reference
@@ -22,6 +23,8 @@ from sim.report.text import plural, with_ms
 from sim.targets.controller import build
 from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
+from sim.workload.blocks import ArrivalRow
+from sim.workload.closed import Population, populations
 from sim.world import World
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_S
@@ -59,22 +62,42 @@ def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = Non
     if manifest.lacks:
         allowed = f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
         raise ConfigError("", manifest.name, allowed, file=str(manifest.path))
-    heading, arrives_ns = _found(manifest, ordinal)
     rows = RowsOf(ordinal)
     if manifest.discipline == "reference":
+        heading = _heading(manifest, ordinal, _found(manifest, ordinal))
         run_reference(manifest, Trace((rows,)), progress=progress)
         return Story(heading, tuple(steps(rows, (), {})))
+    loops = populations(manifest)
+    arrival = None if loops else _found(manifest, ordinal)  # in closed loops it is known once it has come
     watch = Watch(build(manifest), str(ordinal))
-    for now_ns in _rerun(manifest, watch, rows):
+    heard: dict[int, ArrivalRow] = {}
+    last_ns = manifest.horizon_ns if arrival is None else arrival[0]
+    for now_ns in _rerun(manifest, watch, rows, loops, heard):
         if progress is not None:
-            progress(min(now_ns, arrives_ns), arrives_ns)
-    return Story(heading, tuple(steps(rows, watch.looks, watch.decisions)))
+            progress(min(now_ns, last_ns), last_ns)
+    if arrival is None:
+        if ordinal not in heard:
+            raise _no_such(manifest, ordinal, max(heard, default=-1) + 1)
+        arrival = heard[ordinal]
+    return Story(_heading(manifest, ordinal, arrival), tuple(steps(rows, watch.looks, watch.decisions)))
 
 
-def _rerun(manifest: Manifest, watch: Watch, rows: RowsOf) -> Iterator[int]:
-    """Run the production controller, no further than until the request is over; yield where it is now and then, ns."""
+def _rerun(
+    manifest: Manifest, watch: Watch, rows: RowsOf, loops: Sequence[Population], heard: dict[int, ArrivalRow]
+) -> Iterator[int]:
+    """Run the production controller, no further than until the request is over; yield where it is now and then, ns.
+
+    Where there are closed loops, ``heard`` takes the request's arrival, and the latest one.
+    """
+
+    def hear(ordinal: int, row: ArrivalRow) -> None:
+        if ordinal - 1 != rows.ordinal:
+            heard.pop(ordinal - 1, None)
+        heard[ordinal] = row
+
     kernel = Kernel()
-    world = World(manifest, arrival_blocks(manifest), watch, Trace((rows,)), kernel)
+    blocks = arrival_blocks(manifest)
+    world = World(manifest, blocks, watch, Trace((rows,)), kernel, populations=loops, heard=hear)
     end_ns = manifest.horizon_ns + manifest.drain_ns
     now_ns = 0
     while now_ns < end_ns and not watch.is_over:
@@ -84,8 +107,15 @@ def _rerun(manifest: Manifest, watch: Watch, rows: RowsOf) -> Iterator[int]:
     world.close(now_ns)
 
 
-def _found(manifest: Manifest, ordinal: int) -> tuple[str, int]:
-    """Return who the request is, from the arrivals, and when it arrives, ns.
+def _heading(manifest: Manifest, ordinal: int, arrival: ArrivalRow) -> str:
+    _, _, principal, provider, tokens, service_ns, *_ = arrival
+    who, whom = manifest.principals[principal].name, manifest.providers[provider].id
+    size, served = plural(tokens, "token"), with_ms(service_ns)
+    return f"request {ordinal}: {who} to {whom}, {size}, {served} of service an attempt"
+
+
+def _found(manifest: Manifest, ordinal: int) -> ArrivalRow:
+    """Return the request out of the arrivals.
 
     Raises:
         ConfigError: If there are not so many.
@@ -94,11 +124,11 @@ def _found(manifest: Manifest, ordinal: int) -> tuple[str, int]:
     for block in arrival_blocks(manifest):
         row = ordinal - passed
         if 0 <= row < len(block):
-            principal = manifest.principals[block.principal[row]].name
-            provider = manifest.providers[block.provider[row]].id
-            size, served = plural(block.tokens[row], "token"), with_ms(block.service_ns[row])
-            heading = f"request {ordinal}: {principal} to {provider}, {size}, {served} of service an attempt"
-            return heading, block.at_ns[row]
+            return next(islice(block.rows(), row, None))
         passed += len(block)
+    raise _no_such(manifest, ordinal, passed)
+
+
+def _no_such(manifest: Manifest, ordinal: int, passed: int) -> ConfigError:
     allowed = f"0 to {passed - 1}, the places of the arrivals" if passed else "none: nothing arrives in this run"
-    raise ConfigError("--request", ordinal, allowed, file=str(manifest.path))
+    return ConfigError("--request", ordinal, allowed, file=str(manifest.path))

@@ -20,23 +20,24 @@ class RowsOf(Consumer):
     """A consumer that keeps the rows of one request.
 
     Attributes:
+        ordinal: Which one.
         attempt_rows: Its attempts that ended, by ``AttemptCol``.
         request_row: Its end, by ``RequestCol``.
     """
 
     def __init__(self, ordinal: int) -> None:
         """Keep those of the given request."""
-        self._ordinal = ordinal
+        self.ordinal = ordinal
         self.attempt_rows: list[list[int]] = []
         self.request_row: list[int] = []
 
     def attempts(self, rows: Rows) -> None:
         """Take attempt rows."""
-        self.attempt_rows += rows[rows[:, AttemptCol.ORDINAL] == self._ordinal].tolist()
+        self.attempt_rows += rows[rows[:, AttemptCol.ORDINAL] == self.ordinal].tolist()
 
     def requests(self, rows: Rows) -> None:
         """Take request rows."""
-        for row in rows[rows[:, RequestCol.ORDINAL] == self._ordinal].tolist():
+        for row in rows[rows[:, RequestCol.ORDINAL] == self.ordinal].tolist():
             self.request_row = row
 
 

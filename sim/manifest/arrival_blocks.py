@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block
-from sim.manifest.distribution_blocks import Amounts, ordered
+from sim.manifest.distribution_blocks import Amounts, Lengths, ordered
 from sim.manifest.scalars import (
     Milliseconds,
     Multiplier,
@@ -107,3 +107,17 @@ class BatchArrivals(Block):
     within_ms: Milliseconds = Field(
         default=0, description="Its requests come alike anywhere up to so long after it, ms; 0 for all at once."
     )
+
+
+MAX_POPULATION: Final = 100_000
+"""Most callers of one closed stream; each costs about a kilobyte and an event."""
+
+
+class ClosedArrivals(Block):
+    """A fixed number of callers who wait for the end of their request, think, and ask again."""
+
+    kind: Literal["closed"]
+    population: Annotated[int, Field(ge=1, le=MAX_POPULATION)] = Field(
+        description="Callers of the stream, dealt out to its principals in turn."
+    )
+    think_ms: Lengths = Field(description="How long a caller thinks before each request, the first included, ms.")

@@ -12,12 +12,13 @@ from types import MappingProxyType
 from typing import Final
 
 from sim.manifest import arrival_blocks as shape
-from sim.manifest.distribution_build import amounts
+from sim.manifest.distribution_build import amounts, lengths
 from sim.manifest.inputs import Inputs
 from sim.manifest.model import Arrivals, TraceReplay
 from sim.manifest.processes import (
     Batches,
     BurstyPoisson,
+    Closed,
     ModulatedPoisson,
     Poisson,
     RateCurve,
@@ -53,6 +54,8 @@ def arrivals(block: ArrivalBlock, path: str, inputs: Inputs, horizon_ns: int) ->
         ConfigError: For keys that do not go together, or a curve that ends before the phases do.
     """
     match block:
+        case shape.ClosedArrivals():
+            return Closed(block.population, lengths(block.think_ms, f"{path}.think_ms", inputs))
         case shape.PoissonArrivals():
             return Poisson(block.per_second)
         case shape.BurstyPoissonArrivals():

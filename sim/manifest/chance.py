@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sim.manifest.distributions import Constant
 from sim.manifest.model import Manifest, Stream, TokenService, TraceReplay
+from sim.manifest.processes import Closed
 from sim.manifest.work import Drawn, Work
 
 
@@ -19,11 +20,15 @@ def is_drawn(manifest: Manifest) -> bool:
 
 
 def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
-    if not isinstance(stream.arrivals, TraceReplay) or stream.arrivals.reshape.is_drawn:
-        return True
+    arrivals = stream.arrivals
     if len(stream.providers) > 1 or stream.client.cancel_probability:
         return True
-    told = {key for key, value in stream.arrivals.options.items() if value}
+    if isinstance(arrivals, TraceReplay) and not arrivals.reshape.is_drawn:
+        told = {key for key, value in arrivals.options.items() if value}
+    elif isinstance(arrivals, Closed) and isinstance(arrivals.think, Constant):
+        told = set()
+    else:
+        return True
     providers = [manifest.providers[index] for index, _ in stream.providers]
     are_services_drawn = not told & {"duration_column", "ms_per_token"} and any(
         not isinstance(provider.service, (Constant, TokenService)) for provider in providers

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from sim.manifest.distributions import Distribution
-from sim.manifest.processes import Generated, Reshape
+from sim.manifest.processes import Closed, Generated, Reshape
 from sim.manifest.work import Work
 from tollgate.core.units import Rate
 from tollgate.decision.profile import AdmissionProfile
@@ -58,7 +58,7 @@ class TraceReplay:
     reshape: Reshape = _AS_IT_IS
 
 
-Arrivals = Generated | TraceReplay
+Arrivals = Generated | TraceReplay | Closed
 
 
 # --- clients

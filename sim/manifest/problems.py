@@ -17,7 +17,6 @@ from sim.manifest.wording import NOTHING, Said, not_yet, shown_value
 from tollgate.core.errors import ConfigError, nearest
 
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
-    "arrivals.kind": ("closed",),
     "target.kind": ("evaluator", "request-path", "fleet", "tenancy"),
     "mode": ("staged-provider",),
 }

@@ -115,6 +115,20 @@ Generated = Poisson | BurstyPoisson | RateCurve | ModulatedPoisson | Renewal | B
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """Arrivals of callers who ask, wait until their request is over, think, and ask again.
+
+    Attributes:
+        population: How many they are, all principals of the stream together; caller k belongs to principal k modulo
+            their number.
+        think: How long one thinks before each request, the first included, ns.
+    """
+
+    population: int
+    think: Distribution
+
+
+@dataclass(frozen=True, slots=True)
 class Reshape:
     """What is done to a trace before it is replayed, in this order.
 

@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, ValidationInfo, field_validator
 from sim.manifest.arrival_blocks import (
     BatchArrivals,
     BurstyPoissonArrivals,
+    ClosedArrivals,
     CurveArrivals,
     ModulatedArrivals,
     PoissonArrivals,
@@ -105,6 +106,7 @@ ArrivalBlock = (
     | RenewalArrivals
     | BatchArrivals
     | TraceArrivals
+    | ClosedArrivals
 )
 Arrivals = Annotated[ArrivalBlock, Discriminator("kind")]
 

@@ -141,7 +141,10 @@ class Measure:
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the observations should be told about them."""
-        notes = []
+        notes = [
+            f"{stream} is a closed loop of {callers} callers, who ask again once answered: what is slow is asked less"
+            for stream, callers in self._shape.loops
+        ]
         principals = len(self._shape.principals)
         if principals > PRINCIPALS_LISTED_MAX:
             notes.append(f"of {principals} principals the {PRINCIPALS_LISTED_MAX} with the most arrivals are listed")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sim.manifest.model import Manifest, Outage, Phase
+from sim.manifest.processes import Closed
 from sim.metrics import SELECTORS, Selector
 from tollgate.core.errors import CallerError, nearest
 from tollgate.decision.profile import AdmissionProfile
@@ -31,6 +32,7 @@ class RunShape:
         warmup_ns: Arrivals before this instant are not measured.
         profile: The limits under test.
         faults: The providers' outages, by their start.
+        loops: Streams that are closed loops, and how many callers each has.
     """
 
     principals: tuple[str, ...]
@@ -41,6 +43,7 @@ class RunShape:
     warmup_ns: int
     profile: AdmissionProfile
     faults: tuple[Outage, ...] = ()
+    loops: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of(cls, manifest: Manifest) -> RunShape:
@@ -56,6 +59,11 @@ class RunShape:
             warmup_ns=manifest.warmup_ns,
             profile=manifest.profile,
             faults=manifest.faults,
+            loops=tuple(
+                (stream.name, stream.arrivals.population)
+                for stream in manifest.streams
+                if isinstance(stream.arrivals, Closed)
+            ),
         )
 
     @property

@@ -6,7 +6,7 @@ admitted to the target.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -14,9 +14,11 @@ from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Client, Manifest
 from sim.targets.controller import WORKSPACE, Target
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, Cause, LevelKind, RequestOutcome, Trace
-from sim.workload.blocks import UNKNOWN, ArrivalBlock, ArrivalRow, Figures
+from sim.workload.blocks import UNKNOWN, ArrivalBlock, Figures
+from sim.workload.closed import Population
 from sim.world.call import Call, GiveUp
 from sim.world.clients import Callers
+from sim.world.loops import Arrival, Heard, Loops
 from sim.world.service import Service
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, RetryAfter, Transition
 from tollgate.core.deny import DenyReason
@@ -58,6 +60,8 @@ class World:
         kernel: Kernel,
         *,
         replication: int = 0,
+        populations: Sequence[Population] = (),
+        heard: Heard | None = None,
     ) -> None:
         """Stand ready at instant 0.
 
@@ -68,6 +72,8 @@ class World:
             trace: Where every event is written.
             kernel: The clock.
             replication: Number of the run, for what providers draw.
+            populations: The callers in closed loops.
+            heard: Is told of every arrival when it comes, where there are such callers.
         """
         self.arrived = 0
         self.last_settled_ns = 0
@@ -100,16 +106,18 @@ class World:
         self._unsettled: dict[int, Call] = {}
         self._wake_ns: int | None = None
         self._rows = chain.from_iterable(block.rows() for block in blocks)
-        self._arrival = Event()
+        self._arrival = Arrival()
         self._on_arrival = (self._arrive,)
         self._on_end_of_service = (self._end_service,)
         self._on_retry = (self._ask_again,)
         self._on_wake = (self._wake,)
         self._on_cancel = (self._cancel,)
         self._on_timeout = (self._lose_patience,)
-        self._row: ArrivalRow | None = next(self._rows, None)
-        if self._row is not None:
-            kernel.at(self._row[0], Order.ARRIVAL, self._arrival, self._on_arrival)
+        row = next(self._rows, None)
+        if row is not None:
+            self._arrival.row = row
+            kernel.at(row[0], Order.ARRIVAL, self._arrival, self._on_arrival)
+        self._loops = Loops(populations, kernel, self._on_arrival, heard) if populations else None
 
     @property
     def unsettled(self) -> int:
@@ -137,15 +145,15 @@ class World:
 
     # Arrivals
 
-    def _arrive(self, event: Event) -> None:
-        """Let a request arrive, and schedule the next one."""
-        row = self._row
-        if row is None:
-            return
+    def _arrive(self, event: Arrival) -> None:
+        """Let a request arrive, and schedule the next one of those that come whatever happens."""
+        row = event.row
         at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter, figures = row
         while at_ns >= self._phase_ends[self._phase] and self._phase < self._last_phase:
             self._phase += 1  # (a seed's arrival is rounded to a ms, and can so fall on the very end of the last phase)
         ordinal = self.arrived
+        if self._loops is not None:
+            self._loops.asked(event, ordinal)
         call = Call(
             str(ordinal),
             self._principals[principal],
@@ -175,10 +183,12 @@ class World:
         self._ask(call, at_ns)
         if not ordinal % ARRIVALS_A_LOOK:
             self._trace.flush_if_full()
-        self._row = row = next(self._rows, None)
-        if row is not None:
-            event.callbacks = self._on_arrival
-            self._schedule(event, _ARRIVAL, row[0] - at_ns)
+        if event is self._arrival:  # a caller in a loop comes back once it has been answered
+            following = next(self._rows, None)
+            if following is not None:
+                event.row = following
+                event.callbacks = self._on_arrival
+                self._schedule(event, _ARRIVAL, following[0] - at_ns)
 
     def _estimate(self, tokens: int) -> Estimate:
         """Return what a request of so many tokens is expected to use: one item, one attempt, nothing to pay."""
@@ -440,6 +450,8 @@ class World:
         self.last_settled_ns = now_ns
         self._write_request(call, outcome, reason, now_ns)
         self._target.settle(call.budget_id)
+        if self._loops is not None:
+            self._loops.answered(call.ordinal, now_ns)
 
     def close(self, end_ns: int) -> None:
         """Write what has not settled, and close the trace.

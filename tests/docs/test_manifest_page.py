@@ -53,6 +53,7 @@ BLOCKS = {
     "`arrivals`: kind `renewal`": arrival_blocks.RenewalArrivals,
     "`arrivals`: kind `batch`": arrival_blocks.BatchArrivals,
     "`arrivals`: kind `trace`": traffic.TraceArrivals,
+    "`arrivals`: kind `closed`": arrival_blocks.ClosedArrivals,
     "`work`": work_blocks.Work,
     "`output_estimate`: kind `max-tokens`": work_blocks.MaxTokensEstimate,
     "`output_estimate`: kind `factor`": work_blocks.FactorEstimate,

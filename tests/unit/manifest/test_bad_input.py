@@ -176,6 +176,26 @@ CASES = {
         ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {layers: [{name: a, kind: none}]}"),
         ["streams[1].client.layers[0].kind: got 'none'", "one of fixed, exponential, decorrelated"],
     ),
+    "a loop of nobody": (
+        ("{kind: poisson, per_second: 12}", "{kind: closed, population: 0, think_ms: 5}"),
+        ["streams[0].arrivals.population: got 0", "at least 1"],
+    ),
+    "a loop of too many": (
+        ("{kind: poisson, per_second: 12}", "{kind: closed, population: 100001, think_ms: 5}"),
+        ["streams[0].arrivals.population: got 100001", "at most 100000"],
+    ),
+    "a loop without a thought": (
+        ("{kind: poisson, per_second: 12}", "{kind: closed, population: 3, think_ms: 0}"),
+        ["streams[0].arrivals.think_ms: got 0", "above 0"],
+    ),
+    "a loop that does not say how long": (
+        ("{kind: poisson, per_second: 12}", "{kind: closed, population: 3}"),
+        ["streams[0].arrivals.think_ms: got nothing"],
+    ),
+    "a loop with a rate": (
+        ("{kind: poisson, per_second: 12}", "{kind: closed, population: 3, think_ms: 5, per_second: 1}"),
+        ["the unknown key 'per_second'"],
+    ),
     "retry on refusal without a retry": (
         ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {on_refusal: retry}"),
         ["streams[1].client.on_refusal"],
@@ -198,7 +218,6 @@ def test_a_bad_manifest_is_refused_in_one_sentence(case):
 
 
 LATER = {
-    "arrivals kind closed": ("kind: poisson", "kind: closed"),
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
     "herd": ("client: {", "client: {herd: {}, "),
@@ -211,8 +230,8 @@ def test_what_is_not_there_yet_is_refused_by_its_name(what):
 
 
 def test_a_kind_to_come_names_the_available_ones():
-    message = refusal(changed(("kind: poisson", "kind: closed")))
-    assert message.endswith("available: batch, bursty-poisson, mmpp, nhpp, poisson, renewal, trace")
+    message = refusal(changed(("seed: 7", "seed: 7\ntarget: {kind: fleet}")))
+    assert message.endswith("available: admission-controller")
 
 
 def test_faults_may_be_empty_and_nothing_else():

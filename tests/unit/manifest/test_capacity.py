@@ -9,7 +9,7 @@ import pytest
 from sim.manifest import load
 from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
 from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, RatioBudget, Retry, TokenBudget, TraceReplay
-from sim.manifest.processes import BurstyPoisson, Poisson
+from sim.manifest.processes import BurstyPoisson, Closed, Poisson
 from tests.unit.manifest.texts import SMALL, changed, read
 
 MS = 10**6
@@ -61,17 +61,18 @@ def test_count_makes_principals_that_share_one_object_of_limits(everything):
 def test_a_class_is_that_of_the_stream_or_its_name(everything):
     assert everything.principals[0] == PrincipalInfo("loud", "noisy")
     assert everything.principals[1] == PrincipalInfo("calm-1", "calm")
-    assert [stream.cls for stream in everything.streams] == ["noisy", "calm", "noisy", "noisy"]
+    assert [stream.cls for stream in everything.streams] == ["noisy", "calm", "noisy", "noisy", "noisy"]
 
 
 def test_arrivals(everything):
-    loud, calm, bursts, recorded = everything.streams
+    loud, calm, bursts, recorded, office = everything.streams
     assert loud.arrivals == Poisson(Fraction(12))
     assert calm.arrivals == Poisson(Fraction(5, 2))
     assert bursts.arrivals == BurstyPoisson(Fraction(3), Fraction(8), 5 * S, 2 * S, 20 * S)
     assert isinstance(recorded.arrivals, TraceReplay)
     assert recorded.arrivals.path.name == "recorded.csv"
     assert recorded.arrivals.options["tokens_columns"] == ["prompt", "output"]
+    assert office.arrivals == Closed(5, Exponential(30 * S))
 
 
 def test_distributions(everything):
