@@ -73,6 +73,20 @@ class Cause(IntEnum):
     THROTTLE_STORM = 3  # an outage turned the call away: 429
     TIMEOUT = 4  # its caller lost patience
 
+    @property
+    def text(self) -> str:
+        """What is told of such an attempt, after "because"."""
+        return _CAUSE_TEXTS[self]
+
+
+_CAUSE_TEXTS: Final = {
+    Cause.PROVIDER_ERROR: "the provider failed",
+    Cause.OUTAGE: "the provider had an outage",
+    Cause.RATE_LIMIT: "the provider's own limits had no room (429)",
+    Cause.THROTTLE_STORM: "the provider turned calls away in an outage (429)",
+    Cause.TIMEOUT: "its caller's time-out was over",
+}
+
 
 class Stop(IntEnum):
     """What kept a client from an attempt that its policy had left."""

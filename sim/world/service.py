@@ -72,7 +72,8 @@ class Service:
             for model in manifest.providers
         ]
         self._looks_ns: list[int | None] = [None] * len(self._providers)
-        self._jobs: dict[int, Job] = {}
+        self._open = [0] * len(self._providers)  # jobs that are not over
+        self._jobs: dict[int, Job] = {}  # of callers who have not left
         self._on_answer = (self._answer,)
         self._on_look = (self._look,)
 
@@ -85,6 +86,7 @@ class Service:
             answer.callbacks = self._on_answer
             self._kernel.schedule(answer, _RELEASE, found.at_ns - now_ns)
             return
+        self._open[index] += 1
         self._jobs[call.ordinal] = found
         self._see_to_look(index)
 
@@ -92,8 +94,17 @@ class Service:
         """Its caller takes a call back: the provider stops working on it."""
         job = self._jobs.pop(call.ordinal, None)
         if job is not None:
+            self._open[call.provider_index] -= 1
             self._providers[call.provider_index].leave(job, now_ns)
             self._see_to_look(call.provider_index)
+
+    def audit(self) -> list[str]:
+        """Compare the calls that are not over with what providers count; returns each difference as a sentence."""
+        return [
+            f"at {self._kernel.now_ns} ns {open_} calls are at provider {index}, which counts {provider.in_progress}"
+            for index, (provider, open_) in enumerate(zip(self._providers, self._open, strict=True))
+            if provider.in_progress != open_
+        ]
 
     def _answer(self, answer: _Answer) -> None:
         call = answer.call
@@ -110,6 +121,7 @@ class Service:
             return
         self._looks_ns[index] = None
         over = self._providers[index].finished(now_ns)
+        self._open[index] -= len(over)
         for job in over:
             call = cast("Call", job.call)
             if self._jobs.get(call.ordinal) is job:

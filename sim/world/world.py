@@ -125,15 +125,16 @@ class World:
         return len(self._unsettled)
 
     def audit(self) -> list[str]:
-        """Compare what callers hold with what the target counts; returns each difference as a sentence."""
+        """Compare what callers hold with what target and providers count; returns each difference as a sentence."""
         in_service = sum(call.permit is not None for call in self._unsettled.values())
         waiting = sum(call.permit is None and call.ticket.is_waiting for call in self._unsettled.values())
         counts = (("in service", in_service, self._target.active), ("waiting", waiting, self._target.waiting))
-        return [
+        found = [
             f"at {self._kernel.now_ns} ns {held} calls are {what} and the controller counts {counted}"
             for what, held, counted in counts
             if held != counted
         ]
+        return [*found, *self._service.audit()]
 
     def layers(self) -> list[tuple[str, bool]]:
         """Return what the layers of each stream that has several have made of its requests, and whether it adds up."""

@@ -10,6 +10,7 @@ from sim.targets.controller import build
 from sim.trace import NONE, AttemptCol, AttemptOutcome, Cause, Consumer, Trace
 from sim.workload.blocks import ArrivalBlock
 from sim.world import World
+from sim.world.provider_station import Station
 from tests.unit.world.lab import MS, manifest, run
 
 DONE, FAILED, SHED, LEFT, ABORTED = AttemptOutcome
@@ -285,6 +286,17 @@ def test_a_new_attempt_is_a_new_call_of_the_same_work():
         (0, 2, 60, 60, 130, DONE, WELL),
         (1, 1, 20, 20, 80, DONE, WELL),
     ]
+
+
+def test_a_place_that_a_provider_forgets_to_free_is_seen(monkeypatch):
+    monkeypatch.setattr(Station, "leave", lambda *_: None)
+    of = manifest(provider={"servers": 2}, client={"timeout_ms": 40}, seconds=1)
+    with pytest.raises(AssertionError, match=r"-1 calls are at provider 0, which counts 0"):
+        watched(of, [(0, 100, 0)])
+
+
+def test_every_cause_has_words_of_its_own():
+    assert len({cause.text for cause in Cause}) == len(Cause)
 
 
 @pytest.mark.parametrize(
