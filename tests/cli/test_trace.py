@@ -88,3 +88,45 @@ def test_a_replayed_trace_has_as_many_arrivals_as_rows(cli, repository, tmp_path
     assert cli("trace", "to-manifest", trace, "-o", "m.yaml", "--quiet").err == ""
     assert cli("run", "m.yaml", "--outcomes", "o.txt", "--quiet").code in {0, 1}
     assert len((tmp_path / "o.txt").read_text().splitlines()) == rows
+
+
+def test_repairs_that_are_asked_for_reach_the_manifest_and_the_run(cli, tmp_path):
+    (tmp_path / "t.csv").write_text("ts,tokens\n5,1\n6,\n0,3\n2,4\n")
+    words = ("--split-on-step-back", "--segment-gap-seconds", "0.5", "--missing-size", "9", "--service-ms", "1")
+    assert cli("trace", "to-manifest", "t.csv", *words, "-o", "m.yaml").code == 0
+    assert cli("run", "m.yaml", "--arrivals", "a.txt", "--quiet").code == 0
+    rows = [line.split(",") for line in (tmp_path / "a.txt").read_text().splitlines()]
+    assert [(row[1], row[4]) for row in rows] == [("0", "1"), ("1000", "9"), ("1500", "3"), ("3500", "4")]
+    (record,) = tmp_path.glob("out/*/record.json")
+    told = [entry["source"] for entry in json.loads(record.read_text())["provenance"] if entry["value"] == "repair"]
+    assert told == [
+        "asked for: sizes filled in: 1 that are missing in the file",
+        "asked for: split: 2 segments, rows from 2 on: 2, rows from 4 on: 2 after a step back of 6 s",
+    ]
+    only = cli("trace", "inspect", "t.csv", "--split-on-step-back", "--segment", "2", "--missing-size", "0", "--json")
+    assert json.loads(only.out)["rows"] == 2
+
+
+def test_an_access_log_becomes_a_manifest_that_runs(cli, repository, tmp_path):
+    log = repository / FIXTURES / "access.log"
+    words = ("--sort", "--missing-size", "0", "--drop-invalid", "--principal-column", "host", "--name", "log")
+    assert cli("trace", "to-manifest", log, *words, "--format", "clf", "-o", "m.yaml", "-q").code == 0
+    assert cli("run", "m.yaml", "--quiet").code in {0, 1}
+    assert "198.51.100" not in (tmp_path / "m.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "told"),
+    [
+        ("clients.csv", (), "a population of clients"),
+        ("access.log", (), "access.log: row 3, column 'bytes': got '-'"),
+        ("two_weeks.jsonl", (), "two_weeks.jsonl: row 5, column 'timestamp'"),
+        ("two_weeks.jsonl", ("--split-on-step-back", "--sort"), "--sort: "),
+        ("two_weeks.jsonl", ("--split-on-step-back", "--segment", "3"), "two_weeks.jsonl: segment: got 3"),
+    ],
+)
+def test_what_needs_a_choice_ends_with_exit_code_2(cli, repository, name, words, told):
+    for command in ("inspect", "to-manifest"):
+        answer = cli("trace", command, repository / FIXTURES / name, *words)
+        assert answer.code == 2
+        assert told in answer.line

@@ -31,7 +31,7 @@ class JsonRows:
         Raises:
             ConfigError: For an empty file or a JSON array.
         """
-        lines, decode, rows = self._lines, _DECODER.decode, 0
+        lines, decode, rows = self._lines, _DECODER.raw_decode, 0
         for text in lines:
             line, content = lines.number, text.strip()
             if not content:
@@ -41,7 +41,9 @@ class JsonRows:
                 lines.refuse(f"row {line}", content, "one JSON object a line; a JSON array is not read")
             rows += 1
             try:
-                cells = decode(content)
+                cells, end = decode(content)
+                if end != len(content):
+                    raise json.JSONDecodeError("Extra data", content, end)  # noqa: TRY301 - as ``decode`` has it
             except json.JSONDecodeError as error:
                 allowed = f"one JSON object a line ({error.msg}, character {error.colno})"
                 yield Fault(line, FaultKind.SHAPE, "", content, allowed)

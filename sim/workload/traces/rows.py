@@ -75,7 +75,8 @@ class ArrivalReader:
         self._numbers: dict[str, int] = {}
         self._latest: TraceRow | None = None  # the kept row with the largest instant
         self._previous: TraceRow | None = None  # the kept row before this one in the file
-        self._contents: set[object] = set()  # of the rows of the instant at hand
+        self._content: object = None  # of that row
+        self._contents: set[object] = set()  # of the rows before it at its instant
         self._shift_ns = 0  # from the clock of the file to that of the first segment
         self._segment = _OpenSegment()
 
@@ -93,17 +94,21 @@ class ArrivalReader:
             ConfigError: At the first row that cannot be used and may not be dropped.
         """
         for row in self.source:
-            arrival = row if isinstance(row, Fault) else self._interpret(row)
-            if arrival is None:
+            if isinstance(row, Fault):
+                self._refuse_or_drop(row)
                 continue
+            arrival = self._interpret(row)
             if isinstance(arrival, Fault):
-                if not self._reading.drop_invalid:
-                    raise arrival.error(str(self._path))
-                self.tally.drop(arrival)
-                continue
-            self._count(arrival, row)
-            yield arrival
+                self._refuse_or_drop(arrival)
+            elif arrival is not None:
+                self._count(arrival, row)
+                yield arrival
         self._finish()
+
+    def _refuse_or_drop(self, fault: Fault) -> None:
+        if not self._reading.drop_invalid:
+            raise fault.error(str(self._path))
+        self.tally.drop(fault)
 
     def _interpret(self, row: Row) -> TraceRow | Fault | None:
         """Return the arrival a row stands for, or why it stands for none; None if it is of a segment not asked for."""
@@ -209,7 +214,7 @@ class ArrivalReader:
             '--missing-size N lets it count as N, --drop-invalid leaves the row out, --tokens-columns "" reads no sizes'
         )
 
-    def _count(self, arrival: TraceRow, row: Row | Fault) -> None:
+    def _count(self, arrival: TraceRow, row: Row) -> None:
         tally, previous = self.tally, self._previous
         tally.rows += 1
         if previous is not None and arrival.at_ns < previous.at_ns:
@@ -221,14 +226,15 @@ class ArrivalReader:
             self._latest = arrival
         else:
             tally.late += 1
-        if previous is None or arrival.at_ns != previous.at_ns:
-            self._contents.clear()
-        if isinstance(row, Row):
+        if previous is not None and arrival.at_ns == previous.at_ns:
+            self._contents.add(self._content)
             if row.content in self._contents:
                 tally.duplicates += 1
-            self._contents.add(row.content)
-            if self._status_column is not None:
-                self._count_status(row.cells.get(self._status_column))
+        elif self._contents:
+            self._contents.clear()
+        self._content = row.content
+        if self._status_column is not None:
+            self._count_status(row.cells.get(self._status_column))
         self._previous = arrival
 
     def _count_status(self, cell: object) -> None:

@@ -41,6 +41,8 @@ _MONTH_NAMES: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _MONTHS: Final = {_MONTH_NAMES[3 * k : 3 * k + 3]: f"{k + 1:02d}" for k in range(12)}
 _DECIMAL = re.compile(r"([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:[eE]([+-]?[0-9]{1,2}))?")
 
+_PLAIN_DIGITS: Final = 20  # more digits than the largest instant has
+
 _DATE_TIME_FORM = "a date-time such as 2023-11-16 18:17:03.9799600, 2023-11-16T18:17:03Z or 16/Nov/2023:18:17:03 +0000"
 
 # A first value this large cannot be an offset from the start of a capture that anyone would replay, but is an instant
@@ -167,6 +169,11 @@ class LengthParser:
         Raises:
             BadCellError: If the text is no such number or beyond 64 bits.
         """
+        if text.isdigit() and len(text) < _PLAIN_DIGITS and text.isascii():  # most of them, and quick
+            value = int(text) * self._ns_per_unit
+            if value > MAX_NS:
+                raise BadCellError(self.allowed)
+            return value
         match = _DECIMAL.fullmatch(text)
         if match is None:
             raise BadCellError(self.allowed)
