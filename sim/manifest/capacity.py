@@ -23,6 +23,7 @@ from sim.manifest.scalars import (
     PositiveSeconds,
     Seconds,
     complaint,
+    judged_by_its_beginning,
 )
 from sim.manifest.traffic import StreamBlock
 from sim.manifest.wording import shown_value
@@ -129,17 +130,27 @@ class CapacityManifest(Block):
     seed: Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)] = Field(description="Root of every random stream.")
     target: TargetBlock = Field(default=TargetBlock(kind="admission-controller"), description="What is under test.")
     profile: ProfileBlock = Field(description="The limits under test.")
-    phases: Annotated[list[PhaseBlock], Field(min_length=1)] = Field(description="The run, phase after phase.")
+    phases: Annotated[list[PhaseBlock], Field(min_length=1), judged_by_its_beginning] = Field(
+        description="The run, phase after phase."
+    )
     warmup_seconds: Seconds = Field(default=0, description="Observations begin after this, seconds.")
     drain_seconds: Seconds = Field(
         default=60 * 10**9,
         description="Time after the last phase for what is in flight; what is unsettled then makes the run INVALID.",
     )
-    streams: Annotated[list[StreamBlock], Field(min_length=1)] = Field(description="The traffic.")
-    providers: Annotated[list[ProviderBlock], Field(min_length=1)] = Field(description="The world.")
+    streams: Annotated[list[StreamBlock], Field(min_length=1), judged_by_its_beginning] = Field(
+        description="The traffic."
+    )
+    providers: Annotated[list[ProviderBlock], Field(min_length=1), judged_by_its_beginning] = Field(
+        description="The world."
+    )
     faults: NoneYet = Field(default=[], description="Not available yet: an empty list.")
     replications: ReplicationsBlock = Field(
         default=ReplicationsBlock(n=1), description="Runs that a verdict over replications takes."
     )
-    gates: list[GateBlock] = Field(default=[], description="The rules for the verdict.")
-    provenance: list[ProvenanceBlock] = Field(default=[], description="Where values come from.")
+    gates: Annotated[list[GateBlock], judged_by_its_beginning] = Field(
+        default=[], description="The rules for the verdict."
+    )
+    provenance: Annotated[list[ProvenanceBlock], judged_by_its_beginning] = Field(
+        default=[], description="Where values come from."
+    )

@@ -35,6 +35,10 @@ MAX_DEPTH: Final = 32
 thousand levels
 are where recursion ends."""
 
+MAX_ENTRIES: Final = 100_000
+"""Longest list. Lists name what a person wrote down, phases or streams; what comes by the million comes by ``count`` or
+from a trace, and reading it here would take longer than running it."""
+
 MAX_EXPONENT: Final = 40
 """Largest power of ten of a number, either way: 2^53-1 is below 10^16, so what is beyond is a mistake, and expanding it
 exactly could be
@@ -62,11 +66,28 @@ def parse_document(data: bytes, form: Format) -> Value:
         raise ConfigError("", Said(f"{len(data)} bytes"), f"at most {MAX_BYTES} bytes")
     if not data.strip():
         raise _empty()
-    return (
-        parse_json(data, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH, decimals=True)
-        if form == "json"
-        else _parse_yaml(data)
-    )
+    if form == "yaml":
+        return _parse_yaml(data)
+    document = parse_json(data, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH, decimals=True)
+    _check_lists(document)
+    return document
+
+
+def _check_lists(document: Value) -> None:
+    """Refuse a list that is too long, wherever it stands."""
+    left = [document]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            left += node.values()
+        elif isinstance(node, list):
+            if len(node) > MAX_ENTRIES:
+                raise _too_long("")
+            left += node
+
+
+def _too_long(place: str) -> ConfigError:
+    return ConfigError(place, Said("a longer list"), f"lists of at most {MAX_ENTRIES} entries")
 
 
 def _parse_yaml(data: bytes) -> Value:
@@ -120,7 +141,7 @@ def _document(events: Iterator[yaml.Event]) -> Value:
         if parent is None:
             root.append(value)
         else:
-            parent.put(value)
+            parent.put(value, event)
         if not isinstance(event, yaml.ScalarEvent):
             open_nodes.append(_Node(value))
     if not root:
@@ -157,8 +178,10 @@ class _Node:
             raise ConfigError(_place(event.start_mark), Said(f"the key {key!r} for the second time"), "each key once")
         self.key = key
 
-    def put(self, value: Value) -> None:
+    def put(self, value: Value, event: yaml.NodeEvent) -> None:
         if isinstance(self.content, list):
+            if len(self.content) == MAX_ENTRIES:
+                raise _too_long(_place(event.start_mark))
             self.content.append(value)
         else:
             cast("dict[str | None, Value]", self.content)[self.key] = value

@@ -66,7 +66,8 @@ def complaint_about(
         blocks: Which mapping of the document was read as which block.
     """
     problems = [_problem(detail, document) for detail in error.errors(include_url=False)]
-    first = min(problems, key=lambda problem: _position(problem.keys, document))
+    places: dict[int, dict[object, int]] = {}
+    first = min(problems, key=lambda problem: _position(problem.keys, document, places))
     complaint = _worded(first, document, blocks)
     others = len(problems) - 1
     if others == 0:
@@ -99,16 +100,20 @@ def _is_branch(node: object, step: str | int) -> bool:
     return node.get("kind") == step if isinstance(node, Mapping) else str(step).startswith("bare")
 
 
-def _position(keys: Sequence[str | int], document: object) -> list[int]:
+def _position(keys: Sequence[str | int], document: object, places: dict[int, dict[object, int]]) -> list[int]:
     """Return where keys stand in the document, so that positions compare as the file reads.
 
-    What is missing stands at the end of its block.
+    What is missing stands at the end of its block. ``places`` keeps the places of each mapping's keys, by the mapping's
+    identity, from one call to the next: a mapping of a hundred thousand keys has as many problems.
     """
     position: list[int] = []
     node = document
     for key in keys:
         if isinstance(node, Mapping):
-            position.append(list(node).index(key) if key in node else len(node))
+            places_here = places.setdefault(id(node), {})
+            if not places_here:
+                places_here.update((each, place) for place, each in enumerate(node))
+            position.append(places_here.get(key, len(node)))
         elif isinstance(key, int):
             position.append(key)
         node = _child(node, key)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainValidator, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from tollgate.core.errors import ConfigError
@@ -79,6 +79,17 @@ def _name(text: str) -> str:
     except ConfigError as error:
         raise complaint(error.allowed) from None
 
+
+def _judge_beginning(value: object, judge: ValidatorFunctionWrapHandler) -> object:
+    if isinstance(value, list) and len(value) > _BEGINNING:
+        judge(value[:_BEGINNING])
+    return judge(value)
+
+
+_BEGINNING: Final = 1000
+judged_by_its_beginning: Final = WrapValidator(_judge_beginning)
+"""Says that a long list is refused for what its first thousand entries hold: a complaint about each entry of a million
+would take gigabytes, and one is told."""
 
 PositiveNumber = Annotated[
     Fraction,

@@ -247,6 +247,35 @@ def test_the_first_problem_of_the_file_is_named_and_the_others_counted():
     assert message.endswith("2 more problems in this file")
 
 
+def test_a_long_list_is_refused_for_its_beginning_alone():
+    streams = SMALL[SMALL.index("streams:") : SMALL.index("providers:\n- {id")]
+    message = refusal(changed((streams, "streams:\n" + "- 1\n" * 50_000)))
+    assert "streams[0]: got 1; allowed: a mapping; 999 more problems in this file" in message
+    late = refusal(changed((streams, streams + "- 1\n" * 2)))
+    assert late.endswith("1 more problem in this file")
+
+
+def test_a_bad_entry_beyond_the_beginning_of_a_long_list_is_found():
+    phases = "phases:\n" + "".join(f"- {{name: p{place}, seconds: 1}}\n" for place in range(1500))
+    message = refusal(changed((PHASES, f"{phases}- {{name: late, seconds: -1}}\n")))
+    assert "phases[1500].seconds: got -1" in message
+
+
+def test_a_mapping_of_many_bad_keys_is_searched_once_for_all_of_them():
+    class Counted(dict):
+        walks = 0
+
+        def __iter__(self):
+            Counted.walks += 1
+            return super().__iter__()
+
+    from sim.manifest.blocks import Block
+
+    with pytest.raises(ConfigError, match="k0: got the unknown key"):
+        Block.read(Counted((f"k{place}", 1) for place in range(100)))
+    assert Counted.walks < 10
+
+
 def test_a_missing_key_stands_at_the_end_of_its_block():
     message = refusal(changed(("seed: 7\n", ""), ("bound: 1500", "bound: many")))
     assert "gates[1].bound: got 'many'" in message

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from sim.manifest.documents import MAX_BYTES, MAX_DEPTH, parse_document
+from sim.manifest.documents import MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, parse_document
 from tollgate.core.errors import ConfigError
 
 
@@ -133,3 +133,12 @@ def test_json_with_more_than_one_reading_is_refused(text):
 def test_json_is_read_alike_as_yaml():
     text = b'{"a": [1, 2.50, "x", null, true], "b": {"c": -3}}'
     assert parse_document(text, "yaml") == parse_document(text, "json")
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_a_list_has_an_end(form):
+    def text(entries):
+        return '{"a": {"b": [' + ",".join(["1"] * entries) + "]}}"
+
+    assert len(parse_document(text(MAX_ENTRIES).encode(), form)["a"]["b"]) == MAX_ENTRIES
+    assert "lists of at most 100000 entries" in refusal(text(MAX_ENTRIES + 1), form)
