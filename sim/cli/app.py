@@ -14,12 +14,12 @@ from typing import Annotated, Final
 import typer
 
 import tollgate
-from sim.cli import explain, init, report, run, schema, trace, verify
+from sim.cli import explain, init, lint, report, run, schema, trace, verify
 from sim.cli.console import emit, note, show
 from sim.cli.exits import Exit, of_error
 from tollgate.core.errors import ConfigError, EvidenceError
 
-LATER: Final = ("calibrate", "compare", "dst", "gate", "lint", "replicate", "sweep")
+LATER: Final = ("calibrate", "compare", "dst", "gate", "replicate", "sweep")
 """Commands that later versions will have: asked for by name, they are answered better than with a guess."""
 
 DEBUG: Final = "--debug"
@@ -37,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
+app.command("lint")(lint.lint)
 app.command("verify")(verify.verify)
 app.command("report")(report.report)
 app.command("explain")(explain.explain)
