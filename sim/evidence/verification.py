@@ -7,7 +7,7 @@ a re-run tells.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -139,7 +139,8 @@ class _Verification:
         reports = [verify(place, self.tool, rerun=self.rerun) for place in places if place.is_dir()]
         for found in reports:
             self.report.problems += [f"{found.subject}: {problem}" for problem in found.problems]
-            self.report.differences += found.differences
+            of = Path(found.subject).name
+            self.report.differences += [replace(each, what=f"{of}: {each.what}") for each in found.differences]
             self.report.notes += [f"{found.subject}: {note}" for note in found.notes if note != NOT_RERUN]
         self.report.reran = bool(reports) and all(found.reran for found in reports)
         self.report.notes.append(f"{len(entries)} entries, {len(places)} in force")

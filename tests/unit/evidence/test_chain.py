@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from sim.evidence.chain import (
     read_chain,
     write_chain,
 )
-from tests.unit.evidence.made_runs import TOOL, made_manifest, made_run
+from tests.unit.evidence.made_runs import OBSERVATIONS, TOOL, made_manifest, made_run, row
 from tollgate.core.canonical import canonical_bytes, digest
 from tollgate.core.errors import ConfigError, EvidenceError
 
@@ -202,7 +203,10 @@ def test_the_records_in_force_are_run_again(folder):
     runs = {"default": made_run(**RUNS[2]), "reference": made_run(**RUNS[1])}
     report = verify(folder, TOOL, rerun=lambda request: runs[request.discipline])
     assert (report.ok, report.reran) == (True, True)
-    report = verify(folder, TOOL, rerun=lambda request: made_run(discipline=request.discipline))
+    fewer = (row("completed", 17), *(each for each in OBSERVATIONS if each["metric"] != "completed"))
+    given = {"default": {"observations": fewer}, "reference": {}}
+    report = verify(folder, TOOL, rerun=lambda request: replace(runs[request.discipline], **given[request.discipline]))
+    assert [str(each) for each in report.differences] == [f"{RECORDS[2].name}: completed: stored 18, fresh 17"]
     assert [problem.partition(": ")[0] for problem in report.problems] == [str(folder / RECORDS[2].name)]
 
 
