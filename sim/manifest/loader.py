@@ -16,7 +16,7 @@ from sim.manifest.build import build_capacity
 from sim.manifest.documents import Format, parse_document
 from sim.manifest.inputs import read_bytes
 from sim.manifest.model import Manifest
-from sim.manifest.overrides import overridden
+from sim.manifest.overrides import settled
 from sim.manifest.seed_build import build_seed_v1, build_seed_v2
 from sim.manifest.source import Source
 from sim.manifest.wording import NOTHING, shown_value
@@ -85,9 +85,10 @@ def with_overrides(
     """
     if seed is not None and not 0 <= seed <= MAX_SAFE_INTEGER:
         raise ConfigError("seed", seed, "an integer from 0 to 2^53-1", file=str(manifest.path))
-    overrides = (*manifest.overrides, *sets)
     try:
-        document = overridden(_document(manifest.raw, manifest.path, manifest.format), overrides)
+        document, overrides = settled(
+            _document(manifest.raw, manifest.path, manifest.format), (*manifest.overrides, *sets)
+        )
         window_ns = manifest.window_ns if window_s is None else _window_ns(window_s)
     except ConfigError as error:
         raise error.within(file=str(manifest.path)) from None

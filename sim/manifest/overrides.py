@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sim.manifest.documents import parse_document
 from sim.manifest.model import SEED_SCHEMAS
@@ -35,6 +35,39 @@ def overridden(document: object, sets: Iterable[tuple[str, str]]) -> object:
     return result
 
 
+def settled(document: object, sets: Sequence[tuple[str, str]]) -> tuple[object, tuple[tuple[str, str], ...]]:
+    """Return a copy of the document with values replaced, and the changes that give it in whatever order they are kept.
+
+    A record keeps changes by path, in the order of the paths. So a change that a later one replaces is dropped, and
+    where the paths as they are spelt would still lead elsewhere in that order (one entry under two names, an entry
+    renamed on the way), they are spelt by places.
+
+    Args:
+        document: A parsed manifest.
+        sets: Pairs of path and value text, applied in order.
+
+    Raises:
+        ConfigError: As :func:`overridden`.
+    """
+    result = copy.deepcopy(document)
+    kept: dict[tuple[str | int, ...], tuple[str, str]] = {}
+    for path, text in sets:
+        place = _replace(result, path, _value(path, text))
+        kept = {other: pair for other, pair in kept.items() if other[: len(place)] != place}
+        kept[place] = (path, text)
+    changes = tuple(kept.values())
+    if len(sets) > 1 and not all(_gives(result, document, order) for order in (changes, sorted(dict(changes).items()))):
+        changes = tuple((".".join(map(str, place)), text) for place, (_, text) in kept.items())
+    return result, changes
+
+
+def _gives(result: object, document: object, changes: Iterable[tuple[str, str]]) -> bool:
+    try:
+        return overridden(document, changes) == result
+    except ConfigError:  # a path that exists after another change alone
+        return False
+
+
 def _value(path: str, text: str) -> object:
     if not text:
         raise ConfigError(path, text, "a value after the =")
@@ -49,20 +82,24 @@ def _value(path: str, text: str) -> object:
         raise ConfigError(path, error.got, error.allowed, hint=error.hint) from None
 
 
-def _replace(document: object, path: str, value: object) -> None:
+def _replace(document: object, path: str, value: object) -> tuple[str | int, ...]:
+    """Replace one value in place; returns the keys and places that lead to it."""
     steps = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
     if steps[0] == "schema":
         raise ConfigError(path, value, "keys of the manifest other than its schema")
     if isinstance(document, dict) and (hint := _other_family(document, steps)):
         raise ConfigError(path, steps[0], _one_of(list(document)), hint=hint)
     node = document
+    place: list[str | int] = []
     while steps:
         step, taken = _step(node, steps, path)
         steps = steps[taken:]
+        place.append(step)
         if not steps:
             node[step] = value  # type: ignore[index]  # _step only returns for a mapping or a list
         else:
             node = node[step]  # type: ignore[index]
+    return tuple(place)
 
 
 def _step(node: object, steps: list[str], path: str) -> tuple[str | int, int]:

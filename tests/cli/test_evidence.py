@@ -136,3 +136,23 @@ def test_the_reference_tells_how_far_it_is_as_well(cli, repository, monkeypatch,
     parts = [int(part) for part in re.findall(r"^simulating: (\d+) %", told.err, re.MULTILINE)]
     assert parts
     assert parts == sorted(parts)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("streams.bob.arrivals.per_second=20", "streams.bob.arrivals={kind: poisson, per_second: 2}"),
+        ("streams.bob.arrivals.per_second=2", "streams.1.arrivals.per_second=20"),
+        ("streams.bob.name=zed", "streams.zed.arrivals.per_second=20", "streams.zed.name=abe"),
+    ],
+)
+def test_a_record_reproduces_a_run_whose_changes_overlap(cli, manifest, tmp_path, sets):
+    words = [word for change in sets for word in ("--set", change)]
+    assert cli("run", manifest, *words, "--quiet").code in {0, 1}
+    (bundle,) = (tmp_path / "out").iterdir()
+    record = json.loads((bundle / "record.json").read_bytes())
+    again = [word for path, value in record["overrides"].items() for word in ("--set", f"{path}={value}")]
+    repeated = json.loads(cli("run", manifest, *again, "--json", "--quiet", "--out", "again").out)
+    assert repeated["observations_digest"] == record["observations_digest"]
+    assert repeated["overrides"] == record["overrides"]
+    assert cli("verify", bundle, "--rerun").code == 0

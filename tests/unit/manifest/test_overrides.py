@@ -70,7 +70,7 @@ def test_later_overrides_win_and_earlier_calls_stay(small):
     assert found.seed == 4
     again = with_overrides(found, [("warmup_seconds", "2")], window_s=40)
     assert (again.seed, again.warmup_ns, again.horizon_ns) == (4, 2 * S, 40 * S)
-    assert again.overrides == (("seed", "3"), ("seed", "4"), ("warmup_seconds", "2"))
+    assert again.overrides == (("seed", "4"), ("warmup_seconds", "2"))
     assert with_overrides(again, seed=9).horizon_ns == 40 * S
 
 
@@ -183,3 +183,40 @@ def test_a_bad_seed_is_refused(small, seed):
 def test_a_seed_manifests_seed_has_32_bits(v2):
     with pytest.raises(ConfigError, match="4294967295"):
         with_overrides(v2, seed=2**32)
+
+
+RATE = "streams.noisy.arrivals.per_second"
+OVERLAPPING = {
+    "the same path twice": [(RATE, "3"), (RATE, "5")],
+    "one entry under two names": [("streams.noisy.arrivals.per_second", "3"), ("streams.0.arrivals.per_second", "5")],
+    "two spellings of a place": [("streams[0].arrivals.per_second", "3"), ("streams.0.arrivals.per_second", "5")],
+    "a block after its part": [(RATE, "3"), ("streams.noisy.arrivals", "{kind: poisson, per_second: 5}")],
+    "a part after its block": [("streams.noisy.arrivals", "{kind: poisson, per_second: 3}"), (RATE, "5")],
+    "a part by place after its block by name": [
+        ("streams.noisy.arrivals", "{kind: poisson, per_second: 3}"),
+        ("streams.0.arrivals.per_second", "5"),
+    ],
+    "an entry that was renamed": [("streams.quiet.name", "able"), ("streams.able.arrivals.per_second", "5")],
+    "an entry renamed twice": [
+        ("streams.quiet.name", "able"),
+        ("streams.able.arrivals.per_second", "5"),
+        ("streams.able.name", "zoe"),
+    ],
+}
+
+
+@pytest.mark.parametrize("sets", OVERLAPPING.values(), ids=OVERLAPPING)
+def test_changes_kept_by_path_give_the_same_manifest_in_the_order_of_the_paths(small, sets):
+    # A record is canonical JSON: its keys are in order, whatever order the changes were given in.
+    found = with_overrides(small, sets)
+    assert 5 in [stream.arrivals.per_second for stream in found.streams]
+    kept = dict(found.overrides)
+    assert len(kept) == len(found.overrides)
+    for order in (found.overrides, sorted(kept.items())):
+        again = with_overrides(small, order)
+        assert (again.streams, again.phases, dict(again.overrides)) == (found.streams, found.phases, kept)
+
+
+def test_changes_that_do_not_meet_are_kept_as_they_were_given(small):
+    sets = [(RATE, "5"), ("profile.workspace.concurrency", "6"), ("gates.quiet-wait.bound", "7")]
+    assert with_overrides(small, sets).overrides == tuple(sets)
