@@ -196,8 +196,13 @@ OVERLAPPING = {
         ("streams.noisy.arrivals", "{kind: poisson, per_second: 3}"),
         ("streams.0.arrivals.per_second", "5"),
     ],
-    "an entry that was renamed": [("streams.quiet.name", "able"), ("streams.able.arrivals.per_second", "5")],
+    "an entry that was renamed": [
+        ("streams.quiet.class", "quiet"),
+        ("streams.quiet.name", "able"),
+        ("streams.able.arrivals.per_second", "5"),
+    ],
     "an entry renamed twice": [
+        ("streams.quiet.class", "quiet"),
         ("streams.quiet.name", "able"),
         ("streams.able.arrivals.per_second", "5"),
         ("streams.able.name", "zoe"),
