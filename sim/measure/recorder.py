@@ -181,6 +181,7 @@ class SeriesRecorder(Consumer):
         end_ns = self._end.at_ns
         for phase in self._shape.phases:
             yield Band("phase", phase.name, "", phase.start_ns, phase.end_ns)
+        yield from _outage_bands(self._shape, end_ns)
         yield from _breaker_bands(self._shape.providers, self._end.transitions, end_ns)
         yield from _pause_bands(self._shape.providers, self._end.pauses, end_ns)
 
@@ -230,6 +231,18 @@ def _joined(bins: NDArray[np.int64], surplus: NDArray[np.int64] | int = 0) -> ND
 def _named(metric: str, labels: Mapping[str, str], *parts: Ints) -> Iterable[Named]:
     values = WideSums(*parts).integers() if len(parts) > 1 else parts[0].tolist()
     return [(series_name(metric, labels), values)] if any(values) else []
+
+
+def _outage_bands(shape: RunShape, end_ns: int) -> Iterator[Band]:
+    """Yield every outage by its kind, and its ramp after it."""
+    for outage in shape.faults:
+        provider = shape.providers[outage.provider]
+        for state, from_ns, to_ns in (
+            (outage.kind, outage.start_ns, outage.end_ns),
+            ("ramp", outage.end_ns, outage.ramp_end_ns),
+        ):
+            if from_ns < min(to_ns, end_ns):
+                yield Band("outage", provider, state, from_ns, min(to_ns, end_ns))
 
 
 def _breaker_bands(providers: tuple[str, ...], rows: Iterable[TransitionRow], end_ns: int) -> Iterator[Band]:

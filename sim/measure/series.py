@@ -25,7 +25,7 @@ _WHOLE_TEXT: Final = re.compile(r"-?[1-9][0-9]{0,39}", re.ASCII)
 
 
 class Band(NamedTuple):
-    """A stretch of time in one state: a phase, an open or half-open breaker, a pause."""
+    """A stretch of time in one state: a phase, an outage or its ramp, an open or half-open breaker, a pause."""
 
     kind: str
     label: str

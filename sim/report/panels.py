@@ -35,7 +35,8 @@ _BANDS: Final = {
     ("breaker", "open"): ("breaker open", style.VERMILLION, "////"),
     ("breaker", "half-open"): ("breaker half-open", style.ORANGE, "||||"),
     ("pause", "paused"): ("pause", style.PURPLE, "\\\\\\\\"),
-    ("outage", "outage"): ("outage", style.INK, "xxxx"),
+    **{("outage", kind): ("outage", style.INK, "xxxx") for kind in ("error", "stall", "slow", "throttle")},
+    ("outage", "ramp"): ("outage fades", style.GREY, ""),
 }
 """Key, colour and hatch of each state that is not the usual one."""
 
@@ -208,11 +209,8 @@ def bands(ax: Axes, view: SeriesView, rows: Sequence[BandRow], *, key_below: flo
     ax.grid(visible=False)
     ax.spines["left"].set_visible(False)
     seen = {(band.kind, band.state) for band in view.bands}
-    keys = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=text)
-        for state, (text, colour, hatch) in _BANDS.items()
-        if state in seen
-    ]
+    looks = dict.fromkeys(look for state, look in _BANDS.items() if state in seen)
+    keys = [Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=text) for text, colour, hatch in looks]
     if keys:
         ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(keys), borderaxespad=key_below)
     _name_phases(ax, view)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from sim.manifest.model import Outage
 from sim.measure.quantiles import LogLinearHistogram
 from sim.measure.recorder import SeriesRecorder, bin_length
 from sim.measure.series import Band, SeriesView, series_name
@@ -116,6 +118,21 @@ def test_bands_are_phases_open_breakers_and_pauses():
         Band("breaker", "u", "open", 7 * S, 30 * S),
         Band("pause", "u", "paused", 2 * S, 5 * S),
         Band("pause", "u", "paused", 29 * S, 30 * S),
+    )
+
+
+def test_outages_and_their_ramps_are_bands_up_to_the_end_of_the_run():
+    outages = (
+        Outage("x", 1, "stall", 2 * S, 5 * S, 9 * S),
+        Outage("y", 0, "error", 3 * S, 4 * S, 4 * S),
+        Outage("z", 0, "slow", 29 * S, 40 * S, 50 * S),
+    )
+    of = replace(shape(), faults=outages)
+    assert recorded(of, write(of, [])).bands[2:] == (
+        Band("outage", "v", "stall", 2 * S, 5 * S),
+        Band("outage", "v", "ramp", 5 * S, 9 * S),
+        Band("outage", "u", "error", 3 * S, 4 * S),
+        Band("outage", "u", "slow", 29 * S, 30 * S),
     )
 
 
