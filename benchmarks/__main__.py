@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from benchmarks import bucket, scale, v2
+from benchmarks import bucket, scale, traces, v2
 from benchmarks.result import QUICK, Plan, Result
 
 Benchmark = Callable[[Plan], Result]
@@ -22,6 +22,9 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "scale-arrivals": scale.arrivals,
     "scale-principals": scale.principals,
     "scale-memory": scale.memory,
+    "traces-csv": traces.of_csv,
+    "traces-jsonl": traces.of_jsonl,
+    "traces-memory": traces.memory,
     "bucket": bucket.handwritten,
     # Last: these libraries leave a thread behind that now and then takes some of the process's time.
     "bucket-limits": bucket.against_limits,
