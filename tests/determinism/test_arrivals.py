@@ -6,13 +6,18 @@ import os
 import subprocess
 import sys
 
-from tests.unit.workload.manifests import TWO_STREAMS, digest_of, manifest_of, rows_of
+from tests.unit.workload.manifests import KINDS, TWO_STREAMS, digest_of, manifest_of, many_streams, rows_of
 
-PROGRAM = "from tests.unit.workload.manifests import *; print(digest_of(rows_of(manifest_of(TWO_STREAMS))))"
+EVERY_KIND = many_streams(KINDS)
+PROGRAM = """\
+from tests.unit.workload.manifests import *
+print(digest_of(rows_of(manifest_of(TWO_STREAMS))))
+print(digest_of(rows_of(manifest_of(many_streams(KINDS)))))
+"""
 
 
 def test_hash_seeds_do_not_change_arrivals(repository):
-    here = digest_of(rows_of(manifest_of(TWO_STREAMS)))
+    here = "\n".join(digest_of(rows_of(manifest_of(text))) for text in (TWO_STREAMS, EVERY_KIND))
     found = {
         subprocess.run(
             [sys.executable, "-c", PROGRAM],

@@ -1,15 +1,37 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from sim.manifest import load
-from sim.manifest.distributions import Constant, Exponential, Mixture, Uniform
+from sim.manifest.distributions import (
+    BoundedPareto,
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Lognormal,
+    Mixture,
+    Uniform,
+)
 from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, RatioBudget, Retry, TokenBudget, TraceReplay
-from sim.manifest.processes import BurstyPoisson, Closed, Poisson
+from sim.manifest.processes import (
+    Batches,
+    BurstyPoisson,
+    Closed,
+    ModulatedPoisson,
+    Poisson,
+    RateCurve,
+    Renewal,
+    Reshape,
+    State,
+)
+from sim.manifest.work import MaxTokens, Work
 from tests.unit.manifest.texts import SMALL, changed, read
 
 MS = 10**6
@@ -61,11 +83,11 @@ def test_count_makes_principals_that_share_one_object_of_limits(everything):
 def test_a_class_is_that_of_the_stream_or_its_name(everything):
     assert everything.principals[0] == PrincipalInfo("loud", "noisy")
     assert everything.principals[1] == PrincipalInfo("calm-1", "calm")
-    assert [stream.cls for stream in everything.streams] == ["noisy", "calm", "noisy", "noisy", "noisy"]
+    assert [stream.cls for stream in everything.streams[:5]] == ["noisy", "calm", "noisy", "noisy", "noisy"]
 
 
 def test_arrivals(everything):
-    loud, calm, bursts, recorded, office = everything.streams
+    loud, calm, bursts, recorded, office = everything.streams[:5]
     assert loud.arrivals == Poisson(Fraction(12))
     assert calm.arrivals == Poisson(Fraction(5, 2))
     assert bursts.arrivals == BurstyPoisson(Fraction(3), Fraction(8), 5 * S, 2 * S, 20 * S)
@@ -73,6 +95,55 @@ def test_arrivals(everything):
     assert recorded.arrivals.path.name == "recorded.csv"
     assert recorded.arrivals.options["tokens_columns"] == ["prompt", "output"]
     assert office.arrivals == Closed(5, Exponential(30 * S))
+    assert recorded.arrivals.reshape == Reshape()
+
+
+def test_arrivals_of_every_kind(everything):
+    found = {stream.name: stream.arrivals for stream in everything.streams}
+    assert found["again"].reshape == Reshape(scale_rate=Fraction(3, 2), bootstrap_ns=S, keep=Fraction(9, 10))
+    assert found["warped"].reshape == Reshape(time_warp=((0, 0), (60 * S, 30 * S)))
+    assert found["day"] == RateCurve(
+        ((0, Fraction(2)), (30 * S, Fraction(25, 2)), (62_500_000_000, Fraction(4))), is_linear=True
+    )
+    assert found["moods"] == ModulatedPoisson(
+        (
+            State(Fraction(1), Fraction(20 * S), ((1, Fraction(1)),)),
+            State(Fraction(20), Fraction(2 * S), ((0, Fraction(1)),)),
+        ),
+        1,
+    )
+    assert found["moods-by-rates"] == ModulatedPoisson(
+        (
+            State(Fraction(1), Fraction(2 * S), ((1, Fraction(1)),)),
+            State(Fraction(20), Fraction(2 * S), ((0, Fraction(1, 2)), (2, Fraction(1, 2)))),
+            State(Fraction(0), Fraction(S), ((1, Fraction(1)),)),
+        ),
+        0,
+    )
+    assert found["steady"] == Renewal(Fraction(2), "weibull", Fraction(3, 10))
+    assert found["jobs"] == Batches(Fraction(1, 5), Gamma(8, Fraction(1)), 250 * MS)
+
+
+def test_work_that_is_more_than_tokens(everything, fixtures_folder):
+    day = next(stream for stream in everything.streams if stream.name == "day")
+    values = struct.pack("<4q", 192, 192, 1624, 2406)
+    assert day.tokens == Constant(0)
+    assert day.work == Work(
+        Lognormal(300, None, 4000),
+        Lognormal(250, Fraction(6, 5)),
+        MaxTokens(1024),
+        MappingProxyType(
+            {
+                "request_bytes": Empirical("sizes.csv", values),
+                "cost_micros": None,
+                "items": Uniform(1, 4),
+                "attempts": Constant(1),
+                "batch_size": Constant(2),
+                "retained_work": BoundedPareto(Fraction(6, 5), 1, 16),
+            }
+        ),
+    )
+    assert everything.streams[0].work is None
 
 
 def test_distributions(everything):
@@ -125,9 +196,9 @@ def test_gates(everything):
 
 
 def test_inputs_and_provenance(everything, fixtures_folder):
-    data = (fixtures_folder / "recorded.csv").read_bytes()
+    data = {name: (fixtures_folder / name).read_bytes() for name in ("recorded.csv", "sizes.csv")}
     assert [(entry.name, entry.sha256, entry.bytes) for entry in everything.inputs] == [
-        ("recorded.csv", hashlib.sha256(data).hexdigest(), len(data))
+        (name, hashlib.sha256(content).hexdigest(), len(content)) for name, content in data.items()
     ]
     assert everything.provenance == (
         Provenance("streams[0].arrivals.per_second", "12", "measured", "a week of counts"),

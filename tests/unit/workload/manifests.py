@@ -43,6 +43,47 @@ providers:
 """
 
 
+KINDS = {
+    "poisson": "{kind: poisson, per_second: 20}",
+    "bursty": (
+        "{kind: bursty-poisson, per_second: 15, multiplier: 2, first_seconds: 5, burst_seconds: 10, every_seconds: 30}"
+    ),
+    "nhpp": "{kind: nhpp, curve: [[0, 0], [30, 40], [60, 10], [61, 10], [1000, 35.5]]}",
+    "nhpp step": "{kind: nhpp, curve: [[0, 0], [30, 40], [60, 10], [1000, 0]], between: step}",
+    "mmpp": "{kind: mmpp, per_second: [2, 60], mean_seconds: [7, 3]}",
+    "mmpp of three": (
+        "{kind: mmpp, per_second: [0, 10, 80], generator: [[-0.5, 0.5, 0], [0.1, -0.3, 0.2], [1, 0, -1]], initial: 2}"
+    ),
+    "gamma": "{kind: renewal, per_second: 20, gaps: gamma, cv: 0.5}",
+    "weibull": "{kind: renewal, per_second: 20, gaps: weibull, cv: 2}",
+    "batch": "{kind: batch, per_second: 4, size: {kind: uniform, min: 0, max: 9}}",
+    "spread": "{kind: batch, per_second: 4, size: {kind: exponential, mean: 5}, within_ms: 3000}",
+}
+"""Arrivals of every kind that is generated."""
+
+DIGESTED = """\
+schema: capacity-manifest/v1
+name: many
+version: 1.0.0
+seed: 5
+profile: {profile_version: o, workspace: {}, providers: {v: {}}, principals: {p: {}}}
+phases: [{name: all, seconds: 100}]
+streams:
+STREAMS
+providers: [{id: v, service_ms: {kind: lognormal, mean: 5, cv: 2}}]
+"""
+
+
+def many_streams(kinds):
+    """Return a manifest with a stream for each kind of arrivals, by its name."""
+    streams = "\n".join(
+        f"- {{name: '{name}', principal: p, class: c, arrivals: {arrivals},"
+        " work: {tokens: {kind: gamma, mean: 90, cv: 2}}, providers: {v: 1}}"
+        for name, arrivals in kinds.items()
+    )
+    return DIGESTED.replace("STREAMS", streams)
+
+
 def manifest_of(text, path="two.yaml"):
     return parse(text.encode(), path=Path(path))
 

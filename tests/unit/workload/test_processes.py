@@ -19,7 +19,7 @@ from sim.manifest.processes import ModulatedPoisson, RateCurve
 from sim.workload import arrivals as arrivals_module
 from sim.workload import batches as batches_module
 from sim.workload.arrivals import arrival_blocks
-from tests.unit.workload.manifests import manifest_of, rows_of
+from tests.unit.workload.manifests import KINDS, manifest_of, many_streams, rows_of
 from tests.unit.workload.test_arrivals import AT, PRINCIPAL, STREAM, TOKENS, naive_gap, naive_words
 from tollgate.core.errors import ConfigError
 
@@ -38,23 +38,6 @@ streams:
 - {name: other, principal: q, arrivals: {kind: poisson, per_second: 1}, work: {tokens: 5}, providers: {v: 1}}
 providers: [{id: v, service_ms: {kind: exponential, mean: 5}}]
 """
-
-KINDS = {
-    "poisson": "{kind: poisson, per_second: 20}",
-    "bursty": (
-        "{kind: bursty-poisson, per_second: 15, multiplier: 2, first_seconds: 5, burst_seconds: 10, every_seconds: 30}"
-    ),
-    "nhpp": "{kind: nhpp, curve: [[0, 0], [30, 40], [60, 10], [61, 10], [1000, 35.5]]}",
-    "nhpp step": "{kind: nhpp, curve: [[0, 0], [30, 40], [60, 10], [1000, 0]], between: step}",
-    "mmpp": "{kind: mmpp, per_second: [2, 60], mean_seconds: [7, 3]}",
-    "mmpp of three": (
-        "{kind: mmpp, per_second: [0, 10, 80], generator: [[-0.5, 0.5, 0], [0.1, -0.3, 0.2], [1, 0, -1]], initial: 2}"
-    ),
-    "gamma": "{kind: renewal, per_second: 20, gaps: gamma, cv: 0.5}",
-    "weibull": "{kind: renewal, per_second: 20, gaps: weibull, cv: 2}",
-    "batch": "{kind: batch, per_second: 4, size: {kind: uniform, min: 0, max: 9}}",
-    "spread": "{kind: batch, per_second: 4, size: {kind: exponential, mean: 5}, within_ms: 3000}",
-}
 
 
 def one(arrivals, *, count=None, phases="[{name: all, seconds: 100}]"):
@@ -319,27 +302,9 @@ def test_blocks_are_of_bounded_size(kind):
     assert max(sizes) <= 3 * arrivals_module.BLOCK_ROWS
 
 
-DIGESTED = """\
-schema: capacity-manifest/v1
-name: many
-version: 1.0.0
-seed: 5
-profile: {profile_version: o, workspace: {}, providers: {v: {}}, principals: {p: {}}}
-phases: [{name: all, seconds: 100}]
-streams:
-STREAMS
-providers: [{id: v, service_ms: {kind: lognormal, mean: 5, cv: 2}}]
-"""
-
-
 def stream_digests(kinds):
     """Return the digest of each stream's rows, by its name, whatever else is there."""
-    streams = "\n".join(
-        f"- {{name: '{name}', principal: p, class: c, arrivals: {arrivals},"
-        " work: {tokens: {kind: gamma, mean: 90, cv: 2}}, providers: {v: 1}}"
-        for name, arrivals in kinds.items()
-    )
-    manifest = manifest_of(DIGESTED.replace("STREAMS", streams))
+    manifest = manifest_of(many_streams(kinds))
     digests = {name: hashlib.sha256() for name in kinds}
     for row in rows_of(manifest):
         digests[manifest.streams[row[STREAM]].name].update(repr((row[AT], *row[TOKENS:])).encode())
