@@ -59,8 +59,8 @@ def members(
             begun = np.repeat(at_ns[some], size[some])
             late = below(offsets(len(begun)), within_ns + 1) if within_ns else 0
             known = _sorted(held, Members(begun + late, np.repeat(mark[some], size[some])))
-            # Whoever comes later belongs to a batch at or after the last one here, and is behind its members.
-            stop = int(np.searchsorted(known.at_ns, at_ns[some][-1]))
+            # Whoever is not known yet belongs to a batch at or after the last one here, and is behind its members.
+            stop = int(np.searchsorted(known.at_ns, at_ns[some][-1], side="right"))
             yield from _until(Members(known.at_ns[:stop], known.mark[:stop]), end_ns)
             held = Members(known.at_ns[stop:], known.mark[stop:])
     yield from _until(held, end_ns)

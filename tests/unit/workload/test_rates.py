@@ -93,3 +93,31 @@ def test_pieces_are_made_as_they_are_needed():
     arrivals = BurstyPoisson(Fraction(1), Fraction(2), 0, 10**5, 10**6)
     made = pieces(arrivals, (Phase("a", 0, 366 * 86_400 * S),), "x", 1)
     assert [next(made).start_ns for _ in range(3)] == [0, 10**5, 10**6]
+
+
+def test_a_straight_rate_is_inverted_to_the_nanosecond_on_both_sides_of_it():
+    # From 0 to 10 a nanosecond in 10 ns the integral is t^2 / 2, and 8 at 4 ns; from 10 to 0 it is 10 t - t^2 / 2, and
+    # 32 at 4 ns. A step of 2^-40 below, the nanosecond before is still running.
+    for rates, at_four in (((0, 10), 8), ((10, 0), 32)):
+        piece = Piece(0, 10, Fraction(rates[0]), Fraction(rates[1]))
+        for steps, expected in ((-1, 3), (0, 4), (1, 4)):
+            assert all_instants([at_four + Fraction(steps, ONE)], [piece]) == [expected]
+
+
+def test_a_straight_rate_that_is_cut_is_the_same_rate():
+    whole = Piece(0, 9 * S, Fraction(1, S), Fraction(7, S))
+    parts = [
+        whole.cut(0, 2 * S, Fraction(1)),
+        whole.cut(2 * S, 3 * S, Fraction(1)),
+        whole.cut(3 * S, 9 * S, Fraction(1)),
+    ]
+    assert [part.per_ns * S for part in parts] == [1, Fraction(7, 3), 3]
+    assert sum(part.total for part in parts) == whole.total == 36
+    gaps = [Fraction(k % 5 + 1, 3) for k in range(60)]
+    assert all_instants(gaps, parts) == all_instants(gaps, [whole])
+
+
+def test_a_rate_that_falls_to_zero_ends_before_it_and_goes_on_behind_it():
+    rate = [Piece(0, 4 * S, Fraction(2, S), Fraction(0)), Piece(4 * S, 8 * S, Fraction(0), Fraction(2, S))]
+    # Each half has an integral of 4, so the second gap crosses into the second, at the start of which nothing comes.
+    assert all_instants([Fraction(3), Fraction(2), Fraction(1)], rate) == [2 * S, 6 * S, 6 * S + 828_427_124]

@@ -118,6 +118,13 @@ def test_a_bootstrap_belongs_to_its_seed_and_leaves_rows_their_own_draws(tmp_pat
     assert len({row[JITTER] for row in found}) == len(found)
 
 
+def test_thinning_takes_rows_out_of_a_bootstrap_and_draws_no_other_blocks(tmp_path):
+    drawn = replayed(traced(tmp_path, ", bootstrap_seconds: 9", seconds=300))
+    thinned = replayed(traced(tmp_path, ", bootstrap_seconds: 9, thin: 0.3", seconds=300))
+    assert set(thinned) < set(drawn)
+    assert abs(len(thinned) - 0.3 * len(drawn)) < 4 * sqrt(len(drawn) * 0.3 * 0.7)
+
+
 def test_a_window_gives_the_beginning_of_whatever_is_replayed(tmp_path):
     for more in ("", ", thin: 0.3", ", scale_rate: 2", ", bootstrap_seconds: 9", ", time_warp: [[0, 0], [100, 100]]"):
         manifest = traced(tmp_path, more, seconds=101)
