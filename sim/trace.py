@@ -10,7 +10,8 @@ providers, streams and phases are indices into the manifest's lists, in its orde
 What a writer promises:
 
 * Ordinals count arrivals from 0 in order of intended arrival, and attempt 1 is requested at the intended arrival.
-* An attempt's row is written when it ends, a request's row when it settles, after the rows of its attempts.
+* An attempt's row is written when it ends, a request's row when it settles, after the rows of its attempts. A request
+  whose caller left a call that goes on has its rows when that call ends; it settled when it was left.
 * Level rows are written in order of time: ``+1`` and ``-1`` on ``QUEUE`` for every attempt that waits (one that is
   decided as soon as it asks never joins the queue), ``+1`` and ``-1`` on ``ACTIVE`` for every call. What leaves the
   queue to be served has its ``ACTIVE`` row right behind its ``QUEUE`` row.

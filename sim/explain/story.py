@@ -54,7 +54,8 @@ def steps(rows: RowsOf, looks: Sequence[Look], decisions: Mapping[int, Decision]
     for row in rows.attempt_rows:
         attempt = row[AttemptCol.ATTEMPT]
         yield from _asked(attempt, row[AttemptCol.REQUESTED], row[AttemptCol.HOLD], seen.pop(attempt, []))
-        yield from _decided(row, decisions.get(attempt))
+        left_ns = min(row[AttemptCol.ENDED], rows.request_row[RequestCol.SETTLED])
+        yield from _decided(row, left_ns, decisions.get(attempt))
         ended_ns = row[AttemptCol.ENDED]
     outcome, settled_ns = rows.request_row[RequestCol.OUTCOME], rows.request_row[RequestCol.SETTLED]
     if outcome == RequestOutcome.IN_FLIGHT:
@@ -63,6 +64,8 @@ def steps(rows: RowsOf, looks: Sequence[Look], decisions: Mapping[int, Decision]
             if attempt in decisions:
                 yield ExplainStep(decisions[attempt].at_ns, "was admitted")
         yield ExplainStep(settled_ns, "had not settled when the run ended")
+    elif settled_ns < ended_ns:
+        yield ExplainStep(ended_ns, "was done at its provider, long after its caller had left")
     elif settled_ns > ended_ns:
         yield ExplainStep(settled_ns, "was given up by its caller between two attempts")
 
@@ -81,10 +84,10 @@ def _asked(attempt: int, at_ns: int, hold: int, looks: Sequence[Look]) -> Iterat
             yield ExplainStep(look.at_ns, "waited on, held by something else", holding)
 
 
-def _decided(row: list[int], decision: Decision | None) -> Iterator[ExplainStep]:
-    """Yield the decision, and the end of the call if there was one."""
+def _decided(row: list[int], ended_ns: int, decision: Decision | None) -> Iterator[ExplainStep]:
+    """Yield the decision, and the end of the call for its caller if there was one."""
     outcome = AttemptOutcome(row[AttemptCol.OUTCOME])
-    decided_ns, ended_ns = row[AttemptCol.DECIDED], row[AttemptCol.ENDED]
+    decided_ns = row[AttemptCol.DECIDED]
     if outcome in {AttemptOutcome.SHED, AttemptOutcome.CANCELLED}:
         reason = REASONS[row[AttemptCol.REASON]]
         what = f"was refused, {reason}: {FACTS[reason].meaning.rstrip('.').lower()}"

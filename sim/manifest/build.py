@@ -16,8 +16,8 @@ from sim.manifest.arrival_build import arrivals
 from sim.manifest.client_build import client
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import Inputs
-from sim.manifest.model import Manifest, Phase, PrincipalInfo, Provenance, Stream
-from sim.manifest.provider_build import provider_models
+from sim.manifest.model import Manifest, Outage, Phase, PrincipalInfo, Provenance, Stream
+from sim.manifest.provider_build import outages_by_name, provider_models
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value
@@ -42,8 +42,10 @@ def build_capacity(source: Source) -> Manifest:
     people = _People(block.streams, template)
     phases = _phases(block, streams_by_name)
     inputs = Inputs(source.path.parent)
+    horizon_ns = phases[-1].end_ns
+    outages = outages_by_name(block.providers, horizon_ns, horizon_ns + block.drain_seconds)
     streams = tuple(
-        _stream(place, stream, people, providers, inputs, phases[-1].end_ns)
+        _stream(place, stream, people, providers, inputs, horizon_ns, outages)
         for place, stream in enumerate(block.streams)
     )
     labels = {
@@ -183,6 +185,7 @@ def _stream(
     providers: Mapping[str, int],
     inputs: Inputs,
     horizon_ns: int,
+    outages: Mapping[str, Outage],
 ) -> Stream:
     path = f"streams[{place}]"
     targets = [
@@ -203,6 +206,6 @@ def _stream(
         arrivals=arrivals(block.arrivals, f"{path}.arrivals", inputs, horizon_ns),
         tokens=tokens,
         providers=tuple((index, weight / total) for index, weight in targets),
-        client=client(block.client),
+        client=client(block.client, f"{path}.client", outages, [index for index, _ in targets]),
         work=work,
     )

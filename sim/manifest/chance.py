@@ -35,7 +35,7 @@ def _is_drawn(manifest: Manifest, stream: Stream) -> bool:
     )
     are_sizes_drawn = "tokens_columns" not in told and not isinstance(stream.tokens, Constant)
     may_fail = any(provider.failure_probability or provider.has_chances for provider in providers)
-    is_client_drawn = any(layer.is_drawn for layer in stream.client.layers)
+    is_client_drawn = stream.client.is_drawn
     is_work_drawn = stream.work is not None and _is_work_drawn(stream.work)
     return are_services_drawn or are_sizes_drawn or is_work_drawn or may_fail or is_client_drawn
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
@@ -137,14 +137,29 @@ class Cancellation(Block):
     after_ms: Milliseconds = Field(description="When, ms after the request's arrival, if it is not over by then.")
 
 
+class HerdBlock(Block):
+    """Callers who failed in an outage and try again as soon as it is over."""
+
+    outage: Name = Field(description="Name of the outage, of one of the stream's providers.")
+    within_ms: Milliseconds = Field(
+        default=0, description="They come alike anywhere up to so long after its end, ms; 0 for all at once."
+    )
+
+
 class ClientBlock(Block):
     """How the callers of a stream behave."""
-
-    later: ClassVar[tuple[str, ...]] = ("abandon", "herd")
 
     timeout_ms: PositiveMilliseconds | None = Field(
         default=None,
         description="How long a request may take from its arrival, over all attempts, ms; without it, for ever.",
+    )
+    abandon: Literal["provider-stops", "provider-continues"] = Field(
+        default="provider-stops",
+        description="What becomes of a call in service when its caller's time is over: the gateway cancels it, or the "
+        "provider works on for nobody.",
+    )
+    abandoned_permit: Literal["held", "freed"] = Field(
+        default="held", description="Whether a call that goes on for nobody keeps its permit until it is done."
     )
     retry: RetryBlock = Field(default=NoRetry(kind="none"), description="When a caller tries again.")
     layers: list[LayerBlock] = Field(
@@ -162,9 +177,33 @@ class ClientBlock(Block):
         default=None,
         description="The longest announced wait that is waited out, ms: a longer one ends the request; without it any.",
     )
+    herd: HerdBlock | None = Field(
+        default=None, description="Callers who come back together when an outage is over; without it each on its own."
+    )
     cancellation: Cancellation | None = Field(
         default=None, description="Requests that their caller cancels; without it none."
     )
+
+    @field_validator("abandon")
+    @classmethod
+    def _loses_patience(cls, value: str, info: ValidationInfo) -> str:
+        if value == "provider-continues" and info.data.get("timeout_ms", 1) is None:
+            raise complaint("provider-stops, unless timeout_ms says when a caller leaves")
+        return value
+
+    @field_validator("abandoned_permit")
+    @classmethod
+    def _goes_on(cls, value: str, info: ValidationInfo) -> str:
+        if value == "freed" and info.data.get("abandon") == "provider-stops":
+            raise complaint("held, unless abandon is provider-continues: a call that stops frees its permit at once")
+        return value
+
+    @field_validator("herd")
+    @classmethod
+    def _comes_back(cls, value: HerdBlock | None, info: ValidationInfo) -> HerdBlock | None:
+        if value is not None and isinstance(info.data.get("retry"), NoRetry) and not info.data.get("layers"):
+            raise complaint("absent, unless retry or layers says when to try again")
+        return value
 
     @field_validator("layers")
     @classmethod

@@ -130,11 +130,32 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class Herd:
+    """Callers who failed in an outage and come back as soon as it is over.
+
+    Attributes:
+        outage: Its name.
+        provider: Index of the provider that had it.
+        start_ns: Its first instant.
+        end_ns: Its end.
+        within_ns: Up to how long after its end they come.
+    """
+
+    outage: str
+    provider: int
+    start_ns: int
+    end_ns: int
+    within_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """How the callers of a stream behave.
 
     Attributes:
         timeout_ns: Patience of one request from its arrival, over all attempts; None for endless.
+        abandon: What becomes of a call in service when patience ends: it is cancelled, or the provider goes on.
+        frees_abandoned: Whether a call that goes on for nobody gives its permit back at once.
         cancel_probability: Share of requests that the caller cancels.
         cancel_after_ns: When it does, from the arrival; None where nobody cancels.
         on_refusal: Whether a refusal ends the request or is retried like a failure.
@@ -142,18 +163,27 @@ class Client:
             What a layer cannot make succeed is one failed attempt of the next.
         honour_retry_after: Whether a wait the service announces is waited out.
         retry_after_cap_ns: The longest announced wait that is waited out; a longer one ends the request. None for any.
+        herd: Who comes back together, and when; None where everybody waits on their own.
         abortable_backoff: Whether a cancellation during a wait between attempts takes effect at once; if not, the next
             attempt meets it.
     """
 
     timeout_ns: int | None = None
+    abandon: Literal["provider-stops", "provider-continues"] = "provider-stops"
+    frees_abandoned: bool = False
     cancel_probability: Fraction = Fraction(0)
     cancel_after_ns: int | None = None
     on_refusal: Literal["give-up", "retry"] = "give-up"
     layers: tuple[Retry, ...] = ()
     honour_retry_after: bool = True
     retry_after_cap_ns: int | None = None
+    herd: Herd | None = None
     abortable_backoff: bool = True
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether any wait of theirs is left to chance."""
+        return any(layer.is_drawn for layer in self.layers) or (self.herd is not None and self.herd.within_ns > 0)
 
     @property
     def max_attempts(self) -> int:

@@ -55,6 +55,20 @@ def provider_models(
     )
 
 
+def outages_by_name(blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int) -> dict[str, Outage]:
+    """Return every outage of the manifest by its name, those beyond a window too.
+
+    Args:
+        blocks: The providers' blocks.
+        horizon_ns: End of the last phase before any window, ns.
+        end_ns: End of the drain after it, ns.
+
+    Raises:
+        ConfigError: As :func:`provider_models`.
+    """
+    return {outage.name: outage for own in _outages(blocks, horizon_ns, end_ns) for outage in own}
+
+
 def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage], inputs: Inputs) -> ProviderModel:
     path = f"providers[{place}]"
     failures = block.failures

@@ -45,8 +45,7 @@ class Draws:
         self._stream = stream
         self._providers = [manifest.providers[index] for index, _ in stream.providers]
         self._may_fail = any(provider.failure_probability for provider in self._providers)
-        is_jittered = any(layer.is_drawn for layer in stream.client.layers)
-        self._has_word = is_jittered or any(one.has_chances for one in self._providers)
+        self._has_word = stream.client.is_drawn or any(one.has_chances for one in self._providers)
         self._known = np.array(stream.principals, dtype=np.int64)
         self._principal = words("principal")
         self._provider = words("provider")

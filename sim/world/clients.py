@@ -8,7 +8,7 @@ must not know the controller, the clock or the trace.
 
 from __future__ import annotations
 
-from sim.manifest.model import Client
+from sim.manifest.model import Client, Herd
 from sim.seeds import derived_word
 from sim.trace import NONE, Stop
 from sim.world.backoff import backoff_ns
@@ -93,7 +93,9 @@ class Callers:
             if tries >= layer.max_attempts:
                 continue  # this layer has failed, and with it an attempt of the layer around it
             own_ns = backoff_ns(layer, tries, derived_word(call.jitter, call.attempts - 1), effort.waits[level])
-            wait_ns = max(own_ns, announced_ns) if client.honour_retry_after else own_ns
+            wait_ns = own_ns if client.herd is None else self._with_herd(client.herd, call, now_ns, own_ns)
+            if client.honour_retry_after:
+                wait_ns = max(wait_ns, announced_ns)
             if call.patience_ns is not None and now_ns + wait_ns >= call.patience_ns:
                 return None
             if budget is not None and not budget.try_retry(now_ns):
@@ -108,6 +110,15 @@ class Callers:
             effort.level = level
             return wait_ns
         return None
+
+    @staticmethod
+    def _with_herd(herd: Herd, call: Call, now_ns: int, own_ns: int) -> int:
+        """Return the wait, ns, of a caller who would come back when the outage it failed in is over, or later."""
+        is_in_it = call.provider_index == herd.provider and herd.start_ns <= now_ns < herd.end_ns
+        if not is_in_it or now_ns + own_ns < herd.end_ns:
+            return own_ns
+        word = derived_word(call.jitter, call.attempts - 1)
+        return herd.end_ns - now_ns + (word * (herd.within_ns + 1) >> 64)
 
     def account(self, stream: str) -> str:
         """Return what each layer has made of the requests of its stream, from the outermost, as a sentence."""

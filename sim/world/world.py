@@ -113,6 +113,7 @@ class World:
         self._on_wake = (self._wake,)
         self._on_cancel = (self._cancel,)
         self._on_timeout = (self._lose_patience,)
+        self._on_end_for_nobody = (self._end_for_nobody,)
         row = next(self._rows, None)
         if row is not None:
             self._arrival.row = row
@@ -321,16 +322,17 @@ class World:
         permit = call.permit
         if permit is None:
             raise InvariantViolation("a call ended after its caller had left it")
-        if cause == NONE:
+        outcome = SUCCESS if cause == NONE else RetryAfter(announced_ns) if cause in _ANSWERED_429 else FAILURE
+        if announced_ns:
+            self._trace.pauses.append((call.provider_index, now_ns, now_ns + min(announced_ns, MAX_PAUSE_NS)))
+        if call.is_settled:
+            self._end_abandoned(call, outcome, now_ns)
+        elif cause != NONE:
+            self._failed(call, permit, outcome, cause, announced_ns, now_ns)
+        else:
             if self._are_told:
                 self._callers[call.stream].succeeded(call.principal_index)
             self._release(call, permit, SUCCESS, now_ns, _COMPLETED, _DONE)
-        elif cause in _ANSWERED_429:
-            self._failed(call, permit, RetryAfter(announced_ns), cause, announced_ns, now_ns)
-            if announced_ns:
-                self._trace.pauses.append((call.provider_index, now_ns, now_ns + min(announced_ns, MAX_PAUSE_NS)))
-        else:
-            self._failed(call, permit, FAILURE, cause, 0, now_ns)
 
     def _failed(self, call: Call, permit: Permit, outcome: Outcome, cause: int, announced_ns: int, now_ns: int) -> None:
         """A call did not succeed: its client may try again."""
@@ -399,11 +401,40 @@ class World:
     def _lose_patience(self, event: GiveUp) -> None:
         """The time-out is over: a call in service is left; a request that waits has this instant as its deadline."""
         call = event.call
-        if call.permit is not None:
-            now_ns = self._kernel.now_ns
-            call.signal_ns = now_ns
-            self._abort(call, call.permit, now_ns, _TIMEOUT)
-            self._decide_after_all(now_ns)
+        permit = call.permit
+        if permit is None:
+            return
+        now_ns = self._kernel.now_ns
+        call.signal_ns = now_ns
+        client = self._clients[call.stream]
+        if client.abandon == "provider-stops":
+            self._abort(call, permit, now_ns, _TIMEOUT)
+        elif client.frees_abandoned:
+            self._release(call, permit, CANCELLED, now_ns, _ABORTED, _GONE, _TIMEOUT)  # its provider is not told
+        else:
+            self._abandon(call, now_ns)
+        self._decide_after_all(now_ns)
+
+    def _abandon(self, call: Call, now_ns: int) -> None:
+        """A request is over for its caller, and its call goes on with its permit."""
+        call.is_settled = True
+        call.callbacks = self._on_end_for_nobody
+        if self._loops is not None:
+            self._loops.answered(call.ordinal, now_ns)
+
+    def _end_for_nobody(self, call: Call) -> None:
+        """An abandoned call at a plain provider has run its course."""
+        is_failed = call.fails >> (call.attempts - 1) & 1
+        self._end_abandoned(call, FAILURE if is_failed else SUCCESS, call.ends_ns)
+        self._decide_after_all(call.ends_ns)
+
+    def _end_abandoned(self, call: Call, outcome: Outcome, now_ns: int) -> None:
+        """Write down a request that its caller left long ago: the controller learns how its call really ended."""
+        if call.permit is None:
+            raise InvariantViolation("an abandoned call has lost its permit")
+        self._release(call, call.permit, outcome, now_ns, _ABORTED, None, _TIMEOUT)
+        self._settle(call, _GONE, NONE, call.signal_ns)
+        self.last_settled_ns = now_ns  # nothing is over before its call is
 
     def _abort(self, call: Call, permit: Permit, now_ns: int, cause: int) -> None:
         if self._is_special[call.provider_index]:

@@ -78,6 +78,7 @@ BLOCKS = {
     "`retry`: kind `decorrelated`": client_blocks.DecorrelatedRetry,
     "`budget`: kind `ratio`": client_blocks.RatioBudget,
     "`budget`: kind `tokens`": client_blocks.TokenBudget,
+    "`herd`": client_blocks.HerdBlock,
     "`cancellation`": client_blocks.Cancellation,
     "`providers[]`": providers.ProviderBlock,
     "`service`: kind `tokens`": providers.TokenServiceBlock,

@@ -151,6 +151,36 @@ CASES = {
         ("client: {", "client: {retry_after: ignore, retry_after_cap_ms: 5, "),
         ["client.retry_after_cap_ms: got 5", "retry_after is ignore"],
     ),
+    "a herd without an outage": (
+        ("client: {", "client: {herd: {outage: none}, "),
+        ["streams[0].client.herd.outage: got 'none'", "this manifest has none to come back from"],
+    ),
+    "a herd of another outage": (
+        ("client: {", "client: {herd: {outage: sundey}, "),
+        ["streams[0].client.herd.outage: got 'sundey'", '"sunday"'],
+        ("id: primary, ", "id: primary, outages: [{kind: stall, name: sunday, from_seconds: 3, for_seconds: 4}], "),
+    ),
+    "a herd that says nothing": (("client: {", "client: {herd: {}, "), ["client.herd.outage: got nothing", "required"]),
+    "a herd of those who never retry": (
+        ("work: {tokens: 200}", "work: {tokens: 200}\n  client: {herd: {outage: x}}"),
+        ["streams[1].client.herd", "retry or layers"],
+    ),
+    "a herd before the end": (
+        ("client: {", "client: {herd: {outage: x, within_ms: -1}, "),
+        ["client.herd.within_ms: got -1"],
+    ),
+    "a call left by nobody": (
+        ("client: {", "client: {abandon: provider-continues, "),
+        ["client.abandon: got 'provider-continues'", "timeout_ms"],
+    ),
+    "a permit freed twice": (
+        ("client: {", "client: {timeout_ms: 5, abandoned_permit: freed, "),
+        ["client.abandoned_permit: got 'freed'", "abandon is provider-continues"],
+    ),
+    "a call left in a third way": (
+        ("client: {", "client: {timeout_ms: 5, abandon: provider-sleeps, "),
+        ["client.abandon: got 'provider-sleeps'", "one of provider-stops, provider-continues"],
+    ),
     "a retry and layers": (
         ("client: {", "client: {layers: [{name: a, kind: fixed, base_ms: 1, max_attempts: 2}], "),
         ["client.layers", "absent where retry is given"],
@@ -211,8 +241,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_bad_manifest_is_refused_in_one_sentence(case):
-    replacement, pieces = CASES[case]
-    message = refusal(changed(replacement))
+    replacement, pieces, *more = CASES[case]
+    message = refusal(changed(replacement, *more))
     for piece in pieces:
         assert piece in message
 
@@ -220,7 +250,6 @@ def test_a_bad_manifest_is_refused_in_one_sentence(case):
 LATER = {
     "target kind fleet": ("seed: 7", "seed: 7\ntarget: {kind: fleet}"),
     "mode staged-provider": ("seed: 7", "seed: 7\nmode: staged-provider"),
-    "herd": ("client: {", "client: {herd: {}, "),
 }
 
 

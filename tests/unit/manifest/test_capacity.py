@@ -19,7 +19,17 @@ from sim.manifest.distributions import (
     Mixture,
     Uniform,
 )
-from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, RatioBudget, Retry, TokenBudget, TraceReplay
+from sim.manifest.model import (
+    Client,
+    Herd,
+    Phase,
+    PrincipalInfo,
+    Provenance,
+    RatioBudget,
+    Retry,
+    TokenBudget,
+    TraceReplay,
+)
 from sim.manifest.processes import (
     Batches,
     BurstyPoisson,
@@ -172,6 +182,8 @@ def test_clients(everything):
         on_refusal="retry",
         layers=(Retry("exponential", 250 * MS, 5 * S, "full", 3),),
         honour_retry_after=False,
+        abandon="provider-continues",
+        frees_abandoned=True,
     )
     floor = RatioBudget(Fraction(1, 5), Fraction(5, 2), 8 * S)
     assert everything.streams[2].client.layers == (Retry("fixed", 100 * MS, 100 * MS, "none", 2, floor),)
@@ -182,6 +194,7 @@ def test_clients(everything):
             Retry("exponential", 500 * MS, 4 * S, "equal", 4, None, "service"),
         ),
         retry_after_cap_ns=120 * S,
+        herd=Herd("blackout", 0, 12 * S, 15 * S, 50 * MS),
     )
     assert everything.streams[1].client.max_attempts == 12
     assert everything.streams[3].client == Client()

@@ -8,6 +8,7 @@ from sim.kernel import Kernel
 from sim.measure import Instruments
 from sim.targets.controller import build
 from sim.trace import AttemptCol, AttemptOutcome, Consumer, RequestOutcome, Trace
+from sim.workload.arrivals import arrival_blocks
 from sim.workload.blocks import ArrivalBlock
 from sim.world import World
 from tests.unit.world.lab import MS, manifest, run
@@ -216,3 +217,114 @@ def test_successes_fill_a_token_budget_whatever_the_provider(special):
     again = manifest(client={"retry": client["retry"] | {"budget": budget | {"max_tokens": 4}}}, provider=half)
     retried = sum(outcome.attempts for outcome in run(again)[2]) - len(outcomes)
     assert retried > 20  # told of no success, the count would fall to half with the second failure and stay there
+
+
+GOES_ON = {"timeout_ms": 100, "abandon": "provider-continues"}
+
+
+def test_a_call_left_behind_keeps_its_permit_until_its_provider_is_done():
+    rows = [(0, 150, 0, -1), (20, 10, 0, -1), (60, 10, 0, -1)]
+    attempts = scripted(manifest(workspace=ONE_PERMIT, client=GOES_ON), rows)
+    assert attempts == [(0, 1, 0, 0, 150, ABORTED), (1, 1, 20, 120, 120, SHED), (2, 1, 60, 150, 160, DONE)]
+
+
+def test_a_call_left_behind_frees_its_permit_where_the_gateway_forgets_it():
+    client = GOES_ON | {"abandoned_permit": "freed"}
+    rows = [(0, 150, 0, -1), (90, 10, 0, -1)]
+    attempts = scripted(manifest(workspace=ONE_PERMIT, client=client), rows)
+    assert attempts == [(0, 1, 0, 0, 100, ABORTED), (1, 1, 90, 100, 110, DONE)]
+
+
+@pytest.mark.parametrize(
+    ("client", "first", "second"),
+    [
+        ({"timeout_ms": 100}, (0, 1, 0, 0, 100, ABORTED), (1, 1, 90, 100, 110, DONE)),
+        (GOES_ON, (0, 1, 0, 0, 150, ABORTED), (1, 1, 90, 150, 160, DONE)),
+        (GOES_ON | {"abandoned_permit": "freed"}, (0, 1, 0, 0, 100, ABORTED), (1, 1, 90, 100, 160, DONE)),
+    ],
+)
+def test_a_provider_with_one_server_works_on_for_nobody_or_stops(client, first, second):
+    of = manifest(workspace=ONE_PERMIT, client=client, provider={"service_ms": 5, "servers": 1})
+    assert scripted(of, [(0, 150, 0, -1), (90, 10, 0, -1)]) == [first, second]
+
+
+def test_an_abandoned_request_settles_when_it_is_left_and_the_run_lasts_until_its_call_is_done():
+    of = manifest(
+        client=GOES_ON, provider={"service_ms": 30_000}, arrivals={"kind": "poisson", "per_second": 1}, seconds=5
+    )
+    done, arrivals, outcomes = run(of)
+    for row, outcome in zip(arrivals, outcomes, strict=True):
+        assert (outcome.outcome, outcome.attempts) == ("cancelled", 1)
+        assert float(outcome.settled) == pytest.approx(row.at_ns / MS + 100)
+    assert done.value("cancel.latency.max") == "0.000000"
+    assert done.end_ns == arrivals[-1].at_ns + 30_000 * MS
+
+
+def test_a_cancellation_stops_a_call_and_one_after_the_timeout_comes_too_late():
+    of = manifest(workspace=ONE_PERMIT, client=GOES_ON)
+    assert scripted(of, [(0, 500, 0, 30)]) == [(0, 1, 0, 0, 30, ABORTED)]
+    assert scripted(of, [(0, 500, 0, 130)]) == [(0, 1, 0, 0, 500, ABORTED)]
+
+
+@pytest.mark.parametrize("special", [{}, {"servers": 9}])
+def test_the_breaker_learns_how_an_abandoned_call_ended(special):
+    breaker = {"failure_threshold": 1, "open_ms": 1000, "half_open_max_calls": 1}
+    profile = {
+        "profile_version": "b",
+        "workspace": {},
+        "providers": {"p": {"circuit_breaker": breaker}},
+        "principals": {"ann": {}},
+    }
+    failing = {"service_ms": 300, "failures": {"kind": "independent", "probability": 1}, **special}
+    done, _, outcomes = run(manifest(profile=profile, client=GOES_ON, provider=failing))
+    assert done.value("breaker.transitions") > 2
+    assert {outcome.outcome for outcome in outcomes} == {"cancelled", "shed"}
+
+
+def test_a_caller_in_a_loop_thinks_while_its_old_call_goes_on():
+    of = manifest(
+        arrivals={"kind": "closed", "population": 1, "think_ms": 50},
+        client=GOES_ON,
+        provider={"service_ms": 400},
+        seconds=1,
+    )
+    done, _, outcomes = run(of)
+    assert [outcome.settled for outcome in outcomes] == ["150", "300", "450", "600", "750", "900", "1050"]
+    assert done.value("active.max") == 3
+
+
+OUTAGE = {"kind": "error", "name": "bad", "from_seconds": 2, "for_seconds": 3}
+
+
+def retried_at(within_ms, **more):
+    """Instants of further attempts (ms) where everybody would wait for 10 s after failing in an outage to 5 s."""
+    herd = {"herd": {"outage": "bad", "within_ms": within_ms}}
+    client = {"retry": {"kind": "fixed", "base_ms": 10_000, "max_attempts": 2}, **herd, **more}
+    of = manifest(client=client, provider={"service_ms": 5, "outages": [OUTAGE]}, seconds=30)
+    seen = Attempts()
+    kernel = Kernel()
+    world = World(of, arrival_blocks(of), build(of), Trace([seen]), kernel)
+    kernel.run(of.horizon_ns)
+    world.close(of.horizon_ns)
+    failed = {row[0] for row in seen.rows if row[5] == FAILED}
+    again = {row[0]: row[2] for row in seen.rows if row[1] == 2}
+    assert set(again) == failed
+    assert len(failed) > 40
+    return sorted(again.values())
+
+
+def test_callers_who_failed_in_an_outage_come_back_at_its_end():
+    assert set(retried_at(0)) == {5000}
+
+
+def test_a_herd_comes_within_its_time():
+    found = retried_at(1000)
+    assert 5000 <= found[0] < 5100
+    assert 5900 < found[-1] <= 6000
+    assert len(set(found)) > 40
+
+
+def test_a_caller_whose_wait_is_over_in_the_outage_stays_as_it_is():
+    found = retried_at(0, retry={"kind": "fixed", "base_ms": 1000, "max_attempts": 2})
+    assert sum(at == 5000 for at in found) < len(found)
+    assert max(found) == 5000
