@@ -76,7 +76,7 @@ class Cause(IntEnum):
 
     @property
     def text(self) -> str:
-        """What is told of such an attempt, after "because"."""
+        """What is told of such an attempt, in half a sentence."""
         return _CAUSE_TEXTS[self]
 
 
@@ -85,7 +85,7 @@ _CAUSE_TEXTS: Final = {
     Cause.OUTAGE: "the provider had an outage",
     Cause.RATE_LIMIT: "the provider's own limits had no room (429)",
     Cause.THROTTLE_STORM: "the provider turned calls away in an outage (429)",
-    Cause.TIMEOUT: "its caller's time-out was over",
+    Cause.TIMEOUT: "the caller's time-out was over",
 }
 
 

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from sim.explain.watch import PLACE, Look
 from sim.report.explain import ExplainStep
 from sim.report.text import with_ms
-from sim.trace import NONE, REASONS, AttemptCol, AttemptOutcome, Consumer, RequestCol, RequestOutcome, Rows
+from sim.trace import NONE, REASONS, AttemptCol, AttemptOutcome, Cause, Consumer, RequestCol, RequestOutcome, Rows
 from tollgate.core.deny import REASONS as FACTS
 from tollgate.decision import Decision, Hold
 
@@ -103,4 +103,6 @@ def _decided(row: list[int], ended_ns: int, decision: Decision | None) -> Iterat
         AttemptOutcome.FAILED: f"failed, after {served} of service",
         AttemptOutcome.ABORTED: f"was left by its caller, after {served} of service",
     }
-    yield ExplainStep(ended_ns, ends[outcome])
+    cause = row[AttemptCol.CAUSE]
+    why = f": {Cause(cause).text}" if cause not in {NONE, Cause.PROVIDER_ERROR} else ""
+    yield ExplainStep(ended_ns, ends[outcome] + why)

@@ -121,7 +121,16 @@ def test_failures_and_retries_are_told(queue):
 
 def test_a_caller_that_loses_patience_in_service_is_told(queue):
     story = explain(queue("{on_refusal: give-up, timeout_ms: 400}"), 0)
-    assert told(story)[-1] == (400, "was left by its caller, after 400 ms of service")
+    assert told(story)[-1] == (
+        400,
+        "was left by its caller, after 400 ms of service: the caller's time-out was over",
+    )
+
+
+def test_an_attempt_that_an_outage_hit_is_told_so(queue):
+    outage = "[{kind: error, from_seconds: 0, for_seconds: 1, answer_ms: 5}]"
+    story = explain(queue(sets=[("providers.p.outages", outage)]), 0)
+    assert told(story)[-1] == (5, "failed, after 5 ms of service: the provider had an outage")
 
 
 def test_a_caller_that_cancels_between_two_attempts_is_told(queue):
