@@ -38,9 +38,8 @@ class Metric:
     host: bool = False
 
 
-_LEVEL: Final[tuple[Selector, ...]] = ("class", "principal", "provider")
-"""A level belongs to no phase: what is in flight or queued may have come in an earlier one."""
-
+_LANES: Final[tuple[Selector, ...]] = ("class", "principal", "provider")
+"""A wait of a lane belongs to no phase: it may reach over several."""
 
 STOPS: Final = ("budget", "retry-after")
 """What can keep a client from an attempt that its policy had left, in the order of ``sim.trace.Stop``."""
@@ -63,11 +62,11 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("admission.ratio", "ratio", better="higher"),
     Metric("goodput.ratio", "ratio", better="higher"),
     Metric("goodput.per_second", "per_second", better="higher"),
-    Metric("utilisation", "ratio", ("provider",)),
-    Metric("active.max", "count", _LEVEL),
-    Metric("active.mean", "count", _LEVEL),
-    Metric("queue.length.max", "count", _LEVEL, "lower"),
-    Metric("queue.length.mean", "count", _LEVEL, "lower"),
+    Metric("utilisation", "ratio", ("provider", "phase")),
+    Metric("active.max", "count"),
+    Metric("active.mean", "count"),
+    Metric("queue.length.max", "count", better="lower"),
+    Metric("queue.length.mean", "count", better="lower"),
     *_waits("queue.wait", "mean", "p50", "p95", "p99", "max"),
     *_waits("queue.dwell", "p99", "max"),
     *_waits("lane.eligible_wait", "max"),
@@ -80,8 +79,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("breaker.open_time", "ms", ("provider",), "lower"),
     Metric("pause.time", "ms", ("provider",), "lower"),
     Metric("fairness.jain", "ratio", ("class", "provider", "phase"), "higher"),
-    Metric("fairness.service_lag.max", "count", _LEVEL, "lower"),
-    Metric("fairness.starvation.max", "ms", _LEVEL, "lower"),
+    Metric("fairness.service_lag.max", "count", _LANES, "lower"),
+    Metric("fairness.starvation.max", "ms", _LANES, "lower"),
     Metric("recovery.time", "ms", ("class", "provider"), "lower"),
     Metric("recovery.metastable", "count", ("class", "provider"), "lower"),
     Metric("tokens.overestimate.ratio", "ratio", better="lower"),

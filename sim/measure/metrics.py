@@ -163,18 +163,24 @@ def _utilisation(of: Reading) -> Value:
         limits = of.shape.profile.providers[of.shape.providers[of.chosen["provider"]]]
     if limits.concurrency is None or not of.measured_ns:
         return None
+    return Fraction(_area(LevelKind.ACTIVE, of), limits.concurrency * of.measured_ns)
+
+
+def _area(kind: LevelKind, of: Reading) -> int:
+    """Time integral of a level over the measured window, or the part of the phase in it, ns."""
     scope, member = of.level
-    return Fraction(of.tracker.integral(scope, LevelKind.ACTIVE, member, MEASURED), limits.concurrency * of.measured_ns)
+    if "phase" in of.chosen:
+        return of.tracker.phase_integral(scope, kind, member, of.chosen["phase"])
+    return of.tracker.integral(scope, kind, member, MEASURED)
 
 
 def _level_max(kind: LevelKind, of: Reading) -> Value:
     scope, member = of.level
-    return of.tracker.peak(scope, kind, member, since=MEASURED)
+    return of.tracker.peak(scope, kind, member, since=MEASURED, phase=of.chosen.get("phase"))
 
 
 def _level_mean(kind: LevelKind, of: Reading) -> Value:
-    scope, member = of.level
-    return Fraction(of.tracker.integral(scope, kind, member, MEASURED), of.measured_ns) if of.measured_ns else None
+    return Fraction(_area(kind, of), of.measured_ns) if of.measured_ns else None
 
 
 def _wait_quantile(p: Fraction, of: Reading) -> Value:

@@ -43,6 +43,10 @@ _IF_OCCURRED: Final = (*_BY_REASON, "tokens.")
 """Prefixes of metrics that are listed where they are not 0."""
 
 
+_LEVELS: Final = ("active.", "queue.length.", "utilisation")
+"""Prefixes of metrics of levels, which are kept by two selectors together only where that was asked for."""
+
+
 class Observation(TypedDict):
     """One measured value. A count is an integer, everything else a decimal text with six places."""
 
@@ -72,7 +76,14 @@ class Measure:
         self._asked = [(metric, where) for metric, where in asked if not BY_NAME[metric].host]
         chosen = [shape.resolve(where) for _, where in self._asked]
         named = [selection["principal"] for selection in chosen if "principal" in selection]
-        self.tracker = LevelTracker(shape, (scope_of(selection) for selection in chosen if "phase" not in selection))
+        levels = [
+            selection for (metric, _), selection in zip(self._asked, chosen, strict=True) if metric.startswith(_LEVELS)
+        ]
+        self.tracker = LevelTracker(
+            shape,
+            (scope_of(selection) for selection in levels),
+            (scope_of(selection) for selection in levels if "phase" in selection),
+        )
         self._run = Accumulator(shape, named, exact_values_max=exact_values_max)
         self._lanes = LaneTracker(shape)
         self._recoveries = Recoveries(shape)
@@ -88,8 +99,8 @@ class Measure:
 
         Args:
             metric: A name of ``sim.metrics`` that does not depend on the host.
-            where: Selectors that the metric knows. Times of a principal, and levels of two selectors together, must
-                have been asked for before the run.
+            where: Selectors that the metric knows. Times of a principal where there are many, and levels of two
+                selectors together, must have been asked for before the run.
 
         Raises:
             CallerError: If the metric or the selection is not measured.
@@ -169,6 +180,8 @@ class Measure:
             allowed = ", ".join(BY_NAME[metric].selectors) or "none"
             raise CallerError(f"{metric}: got selectors {', '.join(where)}; allowed: {allowed}")
         chosen = self._shape.resolve(where)
+        if metric.startswith(_LEVELS) and not self.tracker.is_followed(scope_of(chosen), by_phase="phase" in chosen):
+            raise CallerError(f"{metric}: the level by {' and '.join(where)} was not asked for before the run")
         if not self._is_kept(metric, chosen):
             raise CallerError(f"{metric}: times of principal {where['principal']!r} were not asked for before the run")
         return self._read(chosen)

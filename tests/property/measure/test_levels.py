@@ -11,7 +11,8 @@ from sim.trace import LevelKind, Trace
 from tests.unit.measure.written import shape
 
 WARMUP_NS, HORIZON_NS = 40, 90
-OF = shape(phases=[("load", 0, HORIZON_NS)], warmup=WARMUP_NS)
+PHASES = [("early", 0, 25), ("load", 25, 55), ("spike", 55, 70), ("soak", 70, HORIZON_NS)]
+OF = shape(phases=PHASES, warmup=WARMUP_NS)
 SCOPES = ((), ("class",), ("principal",), ("provider",), ("class", "provider"))
 EVENTS = st.lists(
     st.tuples(st.integers(0, 12), st.sampled_from([1, -1]), st.integers(0, 1), st.integers(0, 2), st.integers(0, 1)),
@@ -35,13 +36,14 @@ def test_peaks_troughs_integrals_and_ends_are_those_of_a_plain_walk(steps, rest,
         at += gap
         events.append((at, delta, kind, principal, provider))
     end = at + rest
-    tracker = LevelTracker(OF, [("class", "provider")])
+    tracker = LevelTracker(OF, [("class", "provider")], [("provider",)])
     trace = Trace([tracker], block_rows=block_rows)
     for at_ns, delta, kind, principal, provider in events:
         trace.levels.extend((at_ns, delta, kind, principal, provider, 0))
         trace.flush_if_full()
     trace.close(end, 0)
 
+    assert [tracker.is_followed(scope, by_phase=True) for scope in SCOPES] == [True, False, False, True, False]
     spans = {WARMUP: (0, WARMUP_NS), MEASURED: (WARMUP_NS, HORIZON_NS), DRAIN: (HORIZON_NS, 10**9)}
     for scope in SCOPES:
         for kind in LevelKind:
@@ -57,6 +59,15 @@ def test_peaks_troughs_integrals_and_ends_are_those_of_a_plain_walk(steps, rest,
                     inside = [max(min(until, last) - max(since, first), 0) for _, since, until in stretches]
                     area = sum(level * length for level, length in zip(levels, inside, strict=True))
                     assert tracker.integral(scope, kind, member, span) == area
+                for phase, (_, start, stop) in enumerate(PHASES if tracker.is_followed(scope, by_phase=True) else ()):
+                    first, last = max(start, WARMUP_NS), max(stop, WARMUP_NS)
+                    inside = [max(min(until, last) - max(since, first), 0) for _, since, until in stretches]
+                    area = sum(level * length for level, length in zip(levels, inside, strict=True))
+                    assert tracker.phase_integral(scope, kind, member, phase) == area
+                    begun = [level for level, since in zip(levels, starts, strict=True) if since < first][-1]
+                    here = [level for level, since in zip(levels, starts, strict=True) if first <= since < last]
+                    highest = max([begun, *here, 0]) if first < last and end >= first else 0
+                    assert tracker.peak(scope, kind, member, phase=phase) == highest
                 before = [level for level, since in zip(levels, starts, strict=True) if since < WARMUP_NS][-1]
                 later = [level for level, since in zip(levels, starts, strict=True) if since >= WARMUP_NS]
                 measured = max([before, *later]) if end >= WARMUP_NS else 0

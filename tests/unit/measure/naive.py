@@ -30,14 +30,14 @@ class Naive:
             (phase,) = (phase for phase in of.phases if phase.name == where["phase"])
             self.start, self.end = max(self.start, phase.start_ns), phase.end_ns
 
-    def holds(self, ask: Ask) -> bool:
+    def holds(self, ask: Ask, *, at_any_time: bool = False) -> bool:
         labels = {
             "principal": self.shape.principals[ask.principal],
             "class": self.shape.classes[self.shape.class_of[ask.principal]],
             "provider": self.shape.providers[ask.provider],
             "phase": self.shape.phases[phase_of(self.shape, ask.intended)].name,
         }
-        return all(labels[key] == value for key, value in self.where.items())
+        return all(labels[key] == value or (key == "phase" and at_any_time) for key, value in self.where.items())
 
     # counts and ratios
 
@@ -112,7 +112,7 @@ class Naive:
     def stays(self, kind: str) -> list[tuple[int, int]]:
         spans = []
         for ask in self.everyone:
-            if self.holds(ask):
+            if self.holds(ask, at_any_time=True):
                 for attempt in ask.tries:
                     if kind == "queue" and attempt.wait:
                         spans.append((attempt.requested, attempt.decided))

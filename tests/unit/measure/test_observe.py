@@ -143,6 +143,13 @@ SELECTED = [
     ("utilisation", {"provider": "v"}, "0.133333"),
     ("active.max", {"class": "y"}, 1),
     ("queue.length.max", {"principal": "b"}, 1),
+    ("active.mean", {"phase": "load"}, "0.700000"),  # 4 + 2 + 1 s in 10 s
+    ("active.mean", {"phase": "spike"}, "0.050000"),  # 1 s in 20 s
+    ("active.max", {"phase": "load"}, 2),
+    ("active.max", {"phase": "spike"}, 1),
+    ("queue.length.mean", {"phase": "spike"}, "0.250000"),  # 3 + 2 s in 20 s
+    ("queue.length.max", {"phase": "spike"}, 1),
+    ("utilisation", {"phase": "load"}, "0.350000"),  # of 2 permits
     ("queue.wait.max", {"class": "y"}, "1000.000000"),
     ("queue.wait.mean", {"phase": "spike"}, "2000.000000"),
     ("queue.wait.p50", {"principal": "c"}, None),  # it was never admitted
@@ -244,6 +251,8 @@ def test_a_metric_without_a_value_is_not_listed():
         ("utilisation", {"class": "x"}, "allowed: provider"),
         ("fairness.jain", {"principal": "a"}, "allowed: class, provider, phase"),
         ("arrivals", {"class": "z"}, "no 'z'"),
+        ("active.max", {"class": "x", "phase": "load"}, "by class and phase was not asked for"),
+        ("queue.length.mean", {"class": "x", "provider": "u"}, "by class and provider was not asked for"),
     ],
 )
 def test_what_is_not_measured_is_refused_by_name(measure, metric, where, message):
