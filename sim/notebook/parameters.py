@@ -9,7 +9,7 @@ here. Owns these checks; must not know what the values are used for.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
@@ -71,29 +71,42 @@ def parameters(namespace: Mapping[str, object]) -> Parameters:
         ConfigError: If one is unknown, missing, of another type or out of range, or if values were given to a notebook
             that has no tagged cell.
     """
-    _check_given(namespace)
-    missing = [name for name in NAMES if name not in namespace]
-    if missing:
-        raise ConfigError(missing[0], None, f"a value in the cell tagged {TAG!r}", file=TAG)
+    check_given(namespace, NAMES)
     return Parameters(
-        manifest=_text(namespace, "manifest"),
-        seed=_whole(namespace, "seed", at_least=0),
-        window_seconds=_whole(namespace, "window_seconds", at_least=1),
-        evidence=None if namespace["evidence"] is None else _text(namespace, "evidence"),
+        manifest=text(namespace, "manifest"),
+        seed=whole(namespace, "seed", at_least=0),
+        window_seconds=whole(namespace, "window_seconds", at_least=1),
+        evidence=None if namespace["evidence"] is None else text(namespace, "evidence"),
     )
 
 
-def _check_given(namespace: Mapping[str, object]) -> None:
-    """Refuse values from outside that name no parameter, or that the notebook's own values replaced."""
+def check_given(namespace: Mapping[str, object], names: Sequence[str]) -> None:
+    """Refuse what would end in the wrong run, whatever the values are.
+
+    Args:
+        namespace: The notebook's ``globals()``.
+        names: The parameters that it declares.
+
+    Raises:
+        ConfigError: For values from outside that name no parameter or that the notebook's own values replaced, and for
+            a parameter that no cell declares.
+    """
+    _check_from_outside(namespace, names)
+    missing = [name for name in names if name not in namespace]
+    if missing:
+        raise ConfigError(missing[0], None, f"a value in the cell tagged {TAG!r}", file=TAG)
+
+
+def _check_from_outside(namespace: Mapping[str, object], names: Sequence[str]) -> None:
     history = namespace.get("In")
     cells = [str(cell) for cell in history] if isinstance(history, list) else []
     first = next((at for at, cell in enumerate(cells) if cell.startswith(GIVEN)), None)
     if first is None:
         return
     for name in _assigned(cells[first]):
-        if name not in NAMES:
-            allowed = f"one of the parameters {', '.join(NAMES)}"
-            raise ConfigError(name, namespace.get(name), allowed, file=TAG, hint=nearest(name, NAMES))
+        if name not in names:
+            allowed = f"one of the parameters {', '.join(names)}"
+            raise ConfigError(name, namespace.get(name), allowed, file=TAG, hint=nearest(name, names))
     if not any(_assigned(cell) for cell in cells[:first]):
         raise ConfigError(
             "", ", ".join(_assigned(cells[first])), f"values for a notebook with a cell tagged {TAG!r}", file=TAG
@@ -111,17 +124,39 @@ def _assigned(cell: str) -> list[str]:
     ]
 
 
-def _text(namespace: Mapping[str, object], name: str) -> str:
+def text(namespace: Mapping[str, object], name: str) -> str:
+    """Return a parameter that is a path.
+
+    Raises:
+        ConfigError: If it is no text, or an empty one.
+    """
     value = namespace[name]
     if not isinstance(value, str) or not value:
         raise ConfigError(name, value, "a path from the root of the repository, as text", file=TAG)
     return value
 
 
-def _whole(namespace: Mapping[str, object], name: str, *, at_least: int) -> int | None:
+def whole(namespace: Mapping[str, object], name: str, *, at_least: int) -> int | None:
+    """Return a parameter that is an integer, or None.
+
+    Raises:
+        ConfigError: If it is anything else, or too small.
+    """
     value = namespace[name]
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
         raise ConfigError(name, value, f"an integer of at least {at_least}, or None", file=TAG)
+    return value
+
+
+def flag(namespace: Mapping[str, object], name: str) -> bool:
+    """Return a parameter that is true or false.
+
+    Raises:
+        ConfigError: If it is anything else, be it 0, 1 or a text.
+    """
+    value = namespace[name]
+    if not isinstance(value, bool):
+        raise ConfigError(name, value, "True or False", file=TAG)
     return value
