@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sim import seeds
 from sim.manifest.distributions import (
     BoundedPareto,
     Constant,
@@ -75,6 +76,24 @@ def draw(distribution: Distribution, words: Words, count: int) -> Integers:
         own = np.ascontiguousarray(by_draw[mine, 1]) if words_per_draw(inner) else words[:0]
         found[mine] = _simple(inner, own, int(mine.sum()))
     return found
+
+
+def draw_by_word(distribution: Distribution, words: Words, count: int) -> Integers:
+    """Return draws that take one word each, whatever their law: what one takes beyond that is derived from its word.
+
+    Args:
+        distribution: What to draw from.
+        words: Raw words, shape ``(count,)``; may be empty for a constant.
+        count: How many draws.
+
+    Returns:
+        The draws, shape ``(count,)``.
+    """
+    wanted = words_per_draw(distribution)
+    if wanted < 2:
+        return draw(distribution, words if wanted else words[:0], count)
+    more = [seeds.derived_words(words, k) for k in range(wanted - 1)]
+    return draw(distribution, np.stack([words, *more], axis=1).reshape(-1), count)
 
 
 def _simple(distribution: Simple, words: Words, count: int) -> Integers:

@@ -20,7 +20,7 @@ from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.manifest.wording import Said
 from sim.seeds import Words
 from sim.workload.blocks import ArrivalBlock
-from sim.workload.distributions import Integers, below, choose, draw, happens, words_per_draw
+from sim.workload.distributions import Integers, below, choose, draw_by_word, happens
 from sim.workload.figures import ROWS, WorkColumns, WorkDraws, figures_of
 from sim.workload.merge import Rows
 from tollgate.core.errors import ConfigError
@@ -111,7 +111,7 @@ class Draws:
                 output = None if work.output is None else work.output[mine]
                 found[mine] = self._by_size(index, kind, work.prompt[mine], output)
             else:
-                found[mine] = draw(kind, words[mine] if words_per_draw(kind) else words[:0], len(mine))
+                found[mine] = draw_by_word(kind, words[mine] if len(words) else words, len(mine))
         return found
 
     def _by_size(self, index: int, kind: TokenService, prompt: Integers, output: Integers | None) -> list[int]:

@@ -13,6 +13,7 @@ from sim.workload.distributions import (
     below,
     choose,
     draw,
+    draw_by_word,
     happens,
     unit_exponentials,
     words_per_draw,
@@ -118,3 +119,12 @@ def test_mixture_parts_by_hand():
     mixture = Mixture(((Fraction(1, 2), Constant(1)), (Fraction(1, 2), Uniform(10, 19))))
     half = ceil(Fraction(1, 2) * 2**64)
     assert draw(mixture, array(half - 1, LAST, half, 0, half, LAST), 3).tolist() == [1, 10, 19]
+
+
+def test_draws_by_word_take_the_word_itself_first_and_words_derived_from_it_beyond(words):
+    some = words[:500]
+    assert draw_by_word(Uniform(5, 90), some, 500).tolist() == draw(Uniform(5, 90), some, 500).tolist()
+    assert draw_by_word(Constant(5), some[:0], 2).tolist() == [5, 5]
+    mixture = Mixture(((Fraction(1, 2), Constant(1)), (Fraction(1, 2), Uniform(10, 19))))
+    pairs = array(*[each for word in some.tolist() for each in (word, seeds.derived_word(word, 0))])
+    assert draw_by_word(mixture, some, 500).tolist() == draw(mixture, pairs, 500).tolist()

@@ -80,3 +80,40 @@ def test_a_request_bucket_spaces_starts_as_an_integer_bucket_does(seed):
         full_at_ns = max(full_at_ns, began_ns) + per_ns
         assert outcome.delays == (ms(began_ns - row.at_ns),)
     assert sum(outcome.delays != ("0",) for outcome in outcomes) > 20
+
+
+ARRIVALS = {
+    "curve": {"kind": "nhpp", "curve": [[0, 0], [10, 30], [20, 5]]},
+    "steps": {"kind": "nhpp", "curve": [[0, 5], [10, 25], [20, 0]], "between": "step"},
+    "states": {"kind": "mmpp", "per_second": [2, 40], "mean_seconds": [3, 2]},
+    "steady": {"kind": "renewal", "per_second": 14, "gaps": "gamma", "cv": "0.3"},
+    "clustered": {"kind": "renewal", "per_second": 14, "gaps": "weibull", "cv": 3},
+    "batches": {"kind": "batch", "per_second": 3, "size": {"kind": "uniform", "min": 1, "max": 9}},
+    "spread": {"kind": "batch", "per_second": 3, "size": 5, "within_ms": 400},
+}
+SERVICES = {
+    "constant": 55,
+    "uniform": {"kind": "uniform", "min": 1, "max": 120},
+    "lognormal": {"kind": "lognormal", "mean": 60, "cv": "1.5"},
+    "quantiles": {"kind": "lognormal", "median": 40, "p99": 400},
+    "gamma": {"kind": "gamma", "mean": 60, "cv": "0.5"},
+    "pareto": {"kind": "bounded-pareto", "alpha": "1.3", "min": 15, "max": 2000},
+    "mixture": {"kind": "mixture", "of": [["0.9", 30], ["0.1", {"kind": "exponential", "mean": 300}]]},
+}
+
+
+@pytest.mark.parametrize(("arrivals_of", "service"), list(zip(ARRIVALS, SERVICES, strict=True)))
+def test_every_kind_of_arrivals_and_of_service_goes_the_way_of_the_recursions(arrivals_of, service):
+    provider = {"service_ms": SERVICES[service]}
+    for permits in (1, 3):
+        limits = {"concurrency": permits}
+        of = manifest(workspace=limits, arrivals=ARRIVALS[arrivals_of], provider=provider, drain_seconds=900)
+        _, arrivals, outcomes = run(of)
+        assert len(arrivals) > 100
+        free = [0] * permits
+        for row, outcome in zip(arrivals, outcomes, strict=True):
+            begins_ns = max(row.at_ns, heapq.heappop(free))
+            heapq.heappush(free, begins_ns + row.service_ns)
+            assert (outcome.delays, outcome.settled) == ((ms(begins_ns - row.at_ns),), ms(begins_ns + row.service_ns))
+        if permits == 1:
+            assert sum(outcome.delays != ("0",) for outcome in outcomes) > 30
