@@ -67,7 +67,7 @@ MANIFESTS = {
         "0",
     ),
     "concurrency that lets nothing through": (edited(("concurrency: 2,", "concurrency: 0,")), "concurrency", "0"),
-    "something later": (edited(("kind: poisson", "kind: mmpp")), "streams[0].arrivals", "mmpp"),
+    "something later": (edited(("kind: admission-controller", "kind: fleet")), "target.kind", "not available in"),
     "a list": (lambda _text: "- 1\n", "small.yaml", "mapping"),
     "bytes that are no text": (lambda _text: "\udcff\udcfe\x00\x01", "small.yaml", "UTF-8"),
     "half a document": (edited(("provenance: []", "provenance: [")), "small.yaml", "line"),
