@@ -29,6 +29,9 @@ SOJOURNS: Final = "sojourn."
 
 UTILISATION: Final = "utilisation"
 JAIN: Final = "fairness.jain"
+SERVICE_LAG: Final = "fairness.service_lag.max"
+"""With the lane served longest ago first, no rival goes twice while one that may waits; by weight it has no value."""
+
 CANCEL_LATENCY: Final = "cancel.latency.max"
 UNSETTLED: Final = "in_flight.end"
 
@@ -119,6 +122,8 @@ class Guarantees:
     def _ceiling(self, metric: str, scope: _Scope) -> Fraction | None:
         if metric in FRACTIONS:
             return Fraction(1)
+        if metric == SERVICE_LAG:
+            return Fraction(1) if self.is_shipped else None
         if metric == UNSETTLED:
             return Fraction(0)  # a run that leaves any behind is INVALID before a gate is asked
         if metric in AMPLIFICATION:

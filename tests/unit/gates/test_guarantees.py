@@ -210,3 +210,9 @@ def test_a_cancellation_that_is_heeded_at_once_takes_no_time():
 
 def test_nothing_is_left_in_flight_by_a_run_that_is_judged():
     assert ceiling(profile({}), "in_flight.end", **{"class": "quiet"}) == 0
+
+
+def test_the_shipped_controller_lets_nobody_go_twice_before_another():
+    assert ceiling(profile({"concurrency": 4}), "fairness.service_lag.max") == 1
+    other = Guarantees(profile({}), CLASSES, [Callers(list(CLASSES), ["u"])], is_shipped=False)
+    assert other.value("fairness.service_lag.max", {}, "<=") is None
