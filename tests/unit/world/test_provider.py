@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
+import sim
 from sim.kernel import Kernel
 from sim.measure import Instruments
 from sim.targets.controller import build
@@ -319,3 +322,57 @@ def test_a_run_with_such_a_provider_holds_its_checks_and_repeats(provider):
     again, _, _ = run(of)
     assert first.outcomes_sha256 == again.outcomes_sha256
     assert len({outcome.outcome for outcome in outcomes}) > 1 or "servers" in provider
+
+
+def side_by_side(trouble, limits):
+    """Return what becomes of the requests of one stream beside another that has a provider of its own."""
+
+    def stream(name, provider):
+        return {
+            "name": name,
+            "principal": name,
+            "class": name,
+            "arrivals": {"kind": "poisson", "per_second": 20},
+            "work": {"tokens": 1},
+            "providers": {provider: 1},
+            "client": {"retry": {"kind": "fixed", "base_ms": 20, "jitter": "full", "max_attempts": 3}},
+        }
+
+    own = {
+        "id": "p",
+        "service_ms": {"kind": "exponential", "mean": 60},
+        "servers": 2,
+        "failures": {"kind": "bursty", "good_mean_seconds": 1, "bad_mean_seconds": 1, "bad_probability": "0.6"},
+        "outages": [{"kind": "error", "from_seconds": 8, "for_seconds": 4, "probability": "0.4", "ramp_seconds": 3}],
+    }
+    of = manifest(
+        profile={
+            "profile_version": "two",
+            "workspace": {},
+            "providers": {"p": {}, "q": limits},
+            "principals": {"ann": {}, "bob": {}},
+        },
+        streams=[stream("bob", "q"), stream("ann", "p")],
+        providers=[{"id": "q", "service_ms": 30, **trouble}, own],
+    )
+    text = io.StringIO()
+    sim.run(of, arrivals_out=text, outcomes_out=(outcomes := io.StringIO()))
+    owner = [line.split(",")[2] for line in text.getvalue().splitlines()]
+    told = dict(line.split(" ", 1) for line in outcomes.getvalue().splitlines())
+    return [told[str(ordinal)] for ordinal, name in enumerate(owner) if name == "ann"]
+
+
+def test_the_trouble_and_the_limits_of_one_provider_shift_nothing_at_another():
+    quiet = side_by_side({}, {})
+    bad = {
+        "servers": 1,
+        "sharing": "processor",
+        "rate_limit": {"requests_per_minute": 600, "requests_burst": 5},
+        "failures": {"kind": "bursty", "good_mean_seconds": 3, "bad_mean_seconds": 1, "bad_probability": "0.9"},
+        "outages": [
+            {"kind": "throttle", "from_seconds": 3, "for_seconds": 4, "retry_after_ms": 50, "probability": "0.5"}
+        ],
+    }
+    assert side_by_side(bad, {}) == quiet
+    assert side_by_side(bad, {"concurrency": 1, "max_queue_length": 2}) == quiet
+    assert sum("failed" in line for line in quiet) > 10

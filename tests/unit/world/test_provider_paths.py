@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, log
 
 import pytest
 from numpy.random import Philox, SeedSequence
@@ -176,3 +176,63 @@ def test_an_outage_hits_by_the_word_of_the_arrival_whatever_the_limits_are(seed,
         assert outcome.outcome == ("failed" if is_hit else "completed")
         seen += is_hit
     assert seen > 100
+
+
+def bad_times(seed, good_ns, bad_ns):
+    """Yield (from, until) of each bad time: stays are exponential, rounded as every draw of the lab is."""
+    own = words(seed, "provider/p/bursts")
+    at_ns = 0
+    while True:
+        pairs = [next(own) for _ in range(128)]
+        for good, bad in zip(pairs[0::2], pairs[1::2], strict=True):
+            stays = []
+            for word, mean in ((good, good_ns), (bad, bad_ns)):
+                units = round(-log(((word >> 11) + 1) / 2**53) * 2**40)
+                stays.append(max(1, round(float(units) * (mean * 2.0**-40))))
+            yield at_ns + stays[0], at_ns + sum(stays)
+            at_ns += sum(stays)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("limits", [{}, {"concurrency": 1}])
+def test_bursts_are_two_states_in_time_whatever_the_limits_are(seed, limits):
+    failures = {
+        "kind": "bursty",
+        "good_mean_seconds": 2,
+        "bad_mean_seconds": 1,
+        "good_probability": "0.1",
+        "bad_probability": "0.9",
+    }
+    of = manifest(workspace=limits, provider={"service_ms": 10, "failures": failures}, arrivals=FAST, seed=seed)
+    _, arrivals, outcomes = run(of)
+    spans = bad_times(seed, 2 * S, S)
+    bad_from_ns, bad_until_ns = next(spans)
+    failed = 0
+    for row, word, outcome in zip(arrivals, words(seed, "ann/jitter"), outcomes, strict=False):
+        begins_ns = row.at_ns + round(Fraction(outcome.delays[0]) * MS)
+        while begins_ns >= bad_until_ns:
+            bad_from_ns, bad_until_ns = next(spans)
+        chance = Fraction(9, 10) if begins_ns >= bad_from_ns else Fraction(1, 10)
+        assert outcome.outcome == ("failed" if hits(word, 1, 2, chance) else "completed")
+        failed += outcome.outcome == "failed"
+    assert 100 < failed < len(outcomes) - 100
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_outage_that_slows_and_fades_is_a_factor_at_the_beginning_of_a_call(seed):
+    outage = {
+        "kind": "slow",
+        "from_seconds": 5,
+        "for_seconds": 3,
+        "factor": "2.7",
+        "ramp_seconds": 7,
+        "ramp_steps": 7,
+    }
+    _, arrivals, outcomes = run(manifest(provider={"outages": [outage]}, arrivals=FAST, seed=seed))
+    for row, outcome in zip(arrivals, outcomes, strict=True):
+        left = Fraction(0)
+        if 5 * S <= row.at_ns < 15 * S:
+            step = max(0, (row.at_ns - 8 * S) // S)  # a second each
+            left = Fraction(1) if row.at_ns < 8 * S else 1 - Fraction(2 * step + 1, 14)
+        work_ns = ceil(row.service_ns * (1 + Fraction(17, 10) * left))
+        assert outcome.settled == ms(row.at_ns + work_ns)
