@@ -380,9 +380,9 @@ class ProviderModel:
     @property
     def has_chances(self) -> bool:
         """Whether what happens to a call is drawn when it begins, from its arrival's own word."""
-        by_outage = any(outage.kind in {"error", "throttle"} for outage in self.outages)
-        return self.bursts is not None or (
-            by_outage and any(outage.probability < 1 or outage.ramp_end_ns > outage.end_ns for outage in self.outages)
+        hits = [outage for outage in self.outages if outage.kind in {"error", "throttle"}]
+        return self.bursts is not None or any(
+            outage.probability < 1 or outage.ramp_end_ns > outage.end_ns for outage in hits
         )
 
     @property

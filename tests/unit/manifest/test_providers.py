@@ -119,6 +119,9 @@ def test_outages_are_all_there_in_the_order_of_time():
 def test_an_outage_that_always_hits_draws_nothing():
     (provider,) = read(outages("kind: error, from_seconds: 1, for_seconds: 1")).providers
     assert not provider.has_chances
+    slow = "kind: slow, from_seconds: 1, for_seconds: 1, factor: 2, ramp_seconds: 1"
+    (provider,) = read(outages("kind: error, from_seconds: 1, for_seconds: 1", slow)).providers
+    assert not provider.has_chances
     (provider,) = read(outages("kind: error, from_seconds: 1, for_seconds: 1, ramp_seconds: 1")).providers
     assert provider.has_chances
 
