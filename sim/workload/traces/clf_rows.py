@@ -26,6 +26,10 @@ SIZE: Final = "bytes"
 STATUS: Final = "status"
 """Name of the field of the answer's status."""
 
+REFERRER: Final = "referrer"
+AGENT: Final = "agent"
+"""Names of the fields that the combined form has besides."""
+
 IDENT: Final = "ident"
 USER: Final = "user"
 HOST: Final = "host"
@@ -38,10 +42,12 @@ _FORM: Final = 'host ident user [day/Mon/year:hh:mm:ss +zone] "request" status b
 
 # Every repetition is bounded or cannot give back what it took, so that no line takes more than linear time. A user may
 # hold spaces; the request and what follows may hold escaped quotes.
+_QUOTED: Final = r'"((?:[^"\\]|\\.)*+)"'
 _LINE = re.compile(
-    r'(\S++) (\S++) (.{1,256}?) \[([^\]\[]{1,64})\] "((?:[^"\\]|\\.)*+)" ([0-9]{3}|-) ([0-9]{1,20}|-)((?: .*+)?)'
+    r"(\S++) (\S++) (.{1,256}?) \[([^\]\[]{1,64})\] " + _QUOTED + r" ([0-9]{3}|-) ([0-9]{1,20}|-)"
+    rf"(?: {_QUOTED} {_QUOTED}(?= |$))?+((?: .*+)?)"
 )
-_FIELD = re.compile(r' ++(?:"((?:[^"\\]|\\.)*+)"(?= |$)|(?!")(\S++))')
+_FIELD = re.compile(rf" ++(?:{_QUOTED}(?= |$)|(?!\")(\S++))")
 _UNKNOWN: Final = "-"
 
 
@@ -83,11 +89,13 @@ def fields(line: str) -> dict[str, object] | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None
-    *main, rest = match.groups()
+    *main, referrer, agent, rest = match.groups()
     cells: dict[str, object] = dict(zip(FIELDS, main, strict=True))
     for name in (IDENT, USER):
         if cells[name] == _UNKNOWN:
             del cells[name]
+    if referrer is not None:
+        cells[REFERRER], cells[AGENT] = referrer, agent
     if rest.strip():
         added = _added(rest)
         if added is None:
@@ -97,20 +105,13 @@ def fields(line: str) -> dict[str, object] | None:
 
 
 def _added(rest: str) -> dict[str, object] | None:
-    """Return the fields behind the common form, or None if they are no fields."""
-    values: list[str] = []
-    quoted: list[bool] = []
+    """Return the fields behind the form, or None if they are no fields."""
+    cells: dict[str, object] = {}
     end = 0
-    while end < len(rest) and len(values) < MAX_COLUMNS:
+    while end < len(rest):
         match = _FIELD.match(rest, end)
-        if match is None:
+        if match is None or len(cells) == MAX_COLUMNS:
             return None
-        values.append(match[1] if match[1] is not None else match[2])
-        quoted.append(match[1] is not None)
+        cells[f"extra_{len(cells) + 1}"] = match[1] if match[1] is not None else match[2]
         end = match.end()
-    if end < len(rest):
-        return None
-    combined = quoted[:2] == [True, True]
-    named = ("referrer", "agent") if combined else ()
-    names = (*named, *(f"extra_{number}" for number in range(1, len(values) - len(named) + 1)))
-    return dict(zip(names, values, strict=True))
+    return cells

@@ -187,7 +187,7 @@ class _Detector:
 
     def _tell_of_log(self, time_column: str, tokens: tuple[str, ...], principal: str | None) -> None:
         """Say what an access log is taken for, and what its lines do not tell."""
-        combined = any("agent" in row.cells or "referrer" in row.cells for row in self.sample)
+        combined = any(clf_rows.AGENT in row.cells for row in self.sample)
         self.taken.insert(0, f"access log in the {'combined' if combined else 'common'} form")
         if tokens == (clf_rows.SIZE,) and self.options.tokens_columns is None:
             self.doubts.append(

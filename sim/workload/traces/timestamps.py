@@ -201,7 +201,7 @@ class DateTimeParser:
         cut: Values so far that had digits below one nanosecond.
     """
 
-    __slots__ = ("_day", "_day_ns", "cut", "zoned")
+    __slots__ = ("_at_ns", "_day", "_day_ns", "_text", "cut", "zoned")
 
     allowed: Final = _DATE_TIME_FORM
 
@@ -210,6 +210,8 @@ class DateTimeParser:
         self.cut = 0
         self._day = ""
         self._day_ns = 0
+        self._text = ""  # the last text of which nothing was cut off, and its instant: logs repeat a second many times
+        self._at_ns = 0
 
     def parse(self, text: str) -> int:
         """Return the instant in nanoseconds since 1970-01-01T00:00:00 UTC.
@@ -222,6 +224,8 @@ class DateTimeParser:
             BadCellError: If the text is no date-time, lies before 1970 or after 2262, or has a zone where others have
                 none.
         """
+        if text == self._text and text:
+            return self._at_ns
         match = _DATE_TIME.fullmatch(text) or _DATE_TIME.fullmatch(_from_log(text))
         if match is None:
             raise BadCellError(_DATE_TIME_FORM)
@@ -232,9 +236,11 @@ class DateTimeParser:
         if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
             raise BadCellError("hours to 23, minutes and seconds to 59")
         at_ns = self._day_ns + (int(hour) * 3600 + int(minute) * 60 + int(second)) * NS_PER_S
+        whole = True
         if fraction is not None:
             at_ns += int(fraction[:9].ljust(9, "0"))
-            self.cut += fraction[9:].strip("0") != ""
+            whole = not fraction[9:].strip("0")
+            self.cut += not whole
         zoned = utc is not None or sign is not None
         if self.zoned is None:
             self.zoned = zoned
@@ -247,6 +253,8 @@ class DateTimeParser:
             at_ns += _zone_ns(sign, zone_hour, zone_minute)
         if not 0 <= at_ns <= MAX_NS:
             raise BadCellError("a date-time from 1970 to 2262")
+        if whole:
+            self._text, self._at_ns = text, at_ns
         return at_ns
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -70,3 +71,28 @@ def test_dropping_keeps_the_running_maxima_and_counts_the_rest(tmp_path, found):
     kept = [k for k in range(len(found)) if found[k][0] == max(at for at, _, _ in found[: k + 1])]
     assert table.lines.tolist() == [k + 2 for k in kept]
     assert table.tally.dropped.total() == len(found) - len(kept)
+
+
+@same_folder
+@given(found=rows, gap_ms=st.sampled_from([0, 1, 700]), block_rows=st.integers(1, 50))
+def test_segments_are_cut_at_every_step_back_and_laid_end_to_end(tmp_path, found, gap_ms, block_rows):
+    path = written(tmp_path, found, "csv")
+    segments = [[found[0]]]
+    for before, row in pairwise(found):
+        if row[0] < before[0]:
+            segments.append([])
+        segments[-1].append(row)
+    laid = []
+    for segment in segments:
+        start = laid[-1] + gap_ms if laid else 0
+        laid += [start + at - segment[0][0] for at, _, _ in segment]
+    options = TraceOptions(split_on_step_back=True, segment_gap_seconds=f"0.{gap_ms:03d}")
+    table = load_table(path, detect(path, options).reading, block_rows=block_rows)
+    assert table.at_ns.tolist() == [at * MS for at in laid]
+    assert table.tokens.tolist() == [size for _, size, _ in found]
+    assert [segment.rows for segment in table.tally.segments] == [len(segment) for segment in segments]
+    for number, segment in enumerate(segments, 1):
+        alone = TraceOptions(split_on_step_back=True, segment=number)
+        table = load_table(path, detect(path, alone).reading, block_rows=block_rows)
+        assert table.at_ns.tolist() == [(at - segment[0][0]) * MS for at, _, _ in segment]
+        assert table.tally.apart == len(found) - len(segment)

@@ -37,6 +37,7 @@ def test_a_combined_line_has_a_referrer_and_an_agent_and_whatever_the_site_adds(
 
 def test_fields_behind_a_common_line_are_extra_ones_unless_two_are_quoted():
     assert list(fields(f'{COMMON} 0.250 "eu"').items())[6:] == [("extra_1", "0.250"), ("extra_2", "eu")]
+    assert list(fields(f'{COMMON} "eu" 0.250').items())[6:] == [("extra_1", "eu"), ("extra_2", "0.250")]
 
 
 def test_a_user_written_as_a_dash_is_nobody_and_a_size_written_so_stays_unknown():

@@ -268,3 +268,10 @@ def test_two_instants_never_differ_by_more_than_64_bits_hold(tmp_path):
     path.write_text("end_ns,duration_ns\n0,4611686018427387903\n0,4611686018427387904\n")
     with pytest.raises(ConfigError, match=r"row 3, column 'duration_ns'.*below 4611686018427387903 ns"):
         table_of(path, sort=True)
+
+
+def test_equal_rows_of_two_segments_are_no_duplicates(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("ts,tokens\n5,1\n5,2\n9,1\n5,3\n5,1\n5,1\n")
+    table = table_of(path, split_on_step_back=True, segment_gap_seconds="1")
+    assert table.tally.duplicates == 1  # the last row, equal to the one before it

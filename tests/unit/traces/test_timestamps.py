@@ -161,3 +161,19 @@ def test_names_are_split_into_words():
 
 def test_seconds_are_shown_exactly():
     assert [seconds_text(ns) for ns in (0, 1, 604_453 * S, -3 * S // 2)] == ["0", "0.000000001", "604453", "-1.5"]
+
+
+def test_a_time_that_comes_again_is_the_same_instant_and_loses_as_much():
+    parser = DateTimeParser()
+    texts = ["08/Mar/2026:03:00:00 -0400", "08/Mar/2026:01:59:59 -0500", "2026-03-08T06:59:59.5Z"]
+    seven = 1_772_953_200 * 10**9  # 07:00 in UTC
+    for _ in range(2):
+        for text, at_ns in zip(texts, (seven, seven - 10**9, seven - 5 * 10**8), strict=True):
+            assert [parser.parse(text), parser.parse(text)] == [at_ns, at_ns]
+    for _ in range(3):
+        parser.parse("2026-03-08T07:00:00.0000000001Z")
+    assert parser.cut == 3
+    with pytest.raises(BadCellError, match="with a zone"):
+        parser.parse("2026-03-08T07:00:00")
+    with pytest.raises(BadCellError):
+        DateTimeParser().parse("")
