@@ -16,10 +16,12 @@ import numpy as np
 
 from sim.workload.traces.columns import TraceOptions
 from sim.workload.traces.detect import Detection, detect
-from sim.workload.traces.figures import EXACT_VALUES, Gaps, Quantiles, Values, WindowCounts, zipf_exponent
+from sim.workload.traces.figures import EXACT_VALUES, Quantiles, Values, zipf_exponent
+from sim.workload.traces.gaps import Gaps
 from sim.workload.traces.table import Columns, TraceBlocks
 from sim.workload.traces.tally import Tally
 from sim.workload.traces.timestamps import seconds_text
+from sim.workload.traces.windows import WindowCounts
 from tollgate.core.units import NS_PER_S
 
 DISPERSION_WINDOWS_S: Final = (1, 10, 60)

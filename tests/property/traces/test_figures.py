@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.workload.traces.figures import Gaps, Values, WindowCounts
+from sim.workload.traces.figures import Values
+from sim.workload.traces.gaps import Gaps
 from sim.workload.traces.peaks import MostInService, SlidingPeak
+from sim.workload.traces.windows import WindowCounts
 from tests.unit.traces import whole
 
 gaps = st.one_of(st.just(0), st.integers(0, 30), st.integers(0, 10**12))
