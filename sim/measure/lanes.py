@@ -1,7 +1,8 @@
 """Lanes that could have gone and were not served: for how long, and how often another went meanwhile.
 
 Owns the two figures of every lane (a principal's requests to one provider): its longest starvation and its worst
-service lag, from the level rows alone. It must not know how turns are handed out.
+service lag, from the level rows alone. It must not know how turns are handed out. Memory is 40 bytes a lane, whatever
+the number of arrivals.
 
 A lane is *owed* service from the instant its head lacked nothing but shared permits until it is served. What leaves
 the queue tells how long its lane had been owed by then, so each stretch is known when it ends; a head that was refused
@@ -19,7 +20,7 @@ permits kept back for reservations were never its to have.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -34,6 +35,9 @@ went than that has at least the lag it shows."""
 
 _SERVED: Final = LevelKind.ACTIVE + 1  # kind + delta of an admission: 1, and 0 of what leaves the queue; no other row's
 _NEVER: Final = -1
+
+_Kind = Literal["all", "reserved", "unreserved"]
+"""Whose waits a group of rivals is for."""
 
 
 class LaneTracker(Consumer):
@@ -50,12 +54,19 @@ class LaneTracker(Consumer):
         self._warmup_ns = shape.warmup_ns
         lanes = len(shape.principals) * self._providers
         self._key_type = np.uint16 if lanes <= 1 << 16 else np.int64
-        self._class_of = np.repeat(np.asarray(shape.class_of, np.int64), self._providers)
+        self._class_of = np.asarray(shape.class_of, np.int64)
         self.knows_owed = True
         """Whether what wrote the trace told how long lanes had been owed service."""
         self.has_equal_turns = shape.profile.scheduling.kind == "turns"
         """Whether each lane is due one admission a round; by weight and size there is no such unit."""
-        self._groups = _groups(shape, dispatches_kept)
+        limits = [shape.profile.principals[name] for name in shape.principals]
+        self._is_reserved: Mask = np.array([own.reserved_concurrency > 0 for own in limits], np.bool_)
+        kinds: tuple[_Kind, ...] = ("all",)
+        if self._is_reserved.any() and not self._is_reserved.all():
+            kinds = ("reserved", "unreserved")
+        self._groups = [
+            (_Rivals(dispatches_kept), provider, kind) for provider in range(self._providers) for kind in kinds
+        ]
         self._starved_ns: Ints = np.zeros(lanes, np.int64)
         self._lag: Ints = np.zeros(lanes, np.int64)
         # Of the stretch that a refusal ended last: since when, and until when; _NEVER after a service.
@@ -104,8 +115,8 @@ class LaneTracker(Consumer):
         if principal is not None:
             chosen = chosen[principal : principal + 1]
         if cls is not None:
-            members = self._class_of[::step]
-            chosen = chosen[(members if principal is None else members[principal : principal + 1]) == cls]
+            members = self._class_of if principal is None else self._class_of[principal : principal + 1]
+            chosen = chosen[members == cls]
         return int(chosen.max(initial=0))
 
     # ---------------------------------------------------------------------------------------------------------- parts
@@ -141,8 +152,11 @@ class LaneTracker(Consumer):
         self._served[ordered[starts]] = at_ordered[last]
         earlier = np.empty(len(lanes), np.int64)
         earlier[order] = before
-        for rivals, counts, _ in self._groups:
-            own = np.flatnonzero(counts[lanes])
+        provider, is_reserved = lanes % self._providers, self._is_reserved[lanes // self._providers]
+        for rivals, place, kind in self._groups:
+            # Whoever has a reservation is compared with everybody.
+            counts = (provider == place) & ~is_reserved if kind == "unreserved" else provider == place
+            own = np.flatnonzero(counts)
             rivals.add(places[own], lanes[own], at[own], earlier[own])
 
     def _stretches(self, lanes: Ints, since: Ints, until: Ints, is_served: Mask, places: Ints) -> None:
@@ -178,8 +192,12 @@ class LaneTracker(Consumer):
         self._until[lanes[last]] = refused_at[last]
         since = np.maximum(since, self._warmup_ns)
         np.maximum.at(self._starved_ns, lanes, until - since)
-        for rivals, _, suffers in self._groups:
-            own = np.flatnonzero(suffers[lanes])
+        provider, is_reserved = lanes % self._providers, self._is_reserved[lanes // self._providers]
+        for rivals, place, kind in self._groups:
+            suffers = provider == place
+            if kind != "all":
+                suffers &= is_reserved == (kind == "reserved")
+            own = np.flatnonzero(suffers)
             rivals.hold_against(self._lag, lanes[own], since[own], places[own])
 
 
@@ -238,20 +256,3 @@ def _shift_in(kept: Ints, new: Ints) -> None:
         kept[len(kept) - len(new) :] = new
     else:
         kept[:] = new[len(new) - len(kept) :]
-
-
-def _groups(shape: RunShape, kept: int) -> list[tuple[_Rivals, Mask, Mask]]:
-    """Return the groups of rivals, for each which lanes' admissions count and which lanes they are held against."""
-    reserved = np.array([shape.profile.principals[name].reserved_concurrency > 0 for name in shape.principals])
-    providers = np.arange(len(shape.providers))
-    is_reserved = np.repeat(reserved, len(providers))
-    provider_of = np.tile(providers, len(shape.principals))
-    groups = []
-    for provider in providers:
-        here = provider_of == provider
-        if reserved.any() and not reserved.all():
-            groups.append((_Rivals(kept), here, here & is_reserved))
-            groups.append((_Rivals(kept), here & ~is_reserved, here & ~is_reserved))
-        else:
-            groups.append((_Rivals(kept), here, here))
-    return groups
