@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sim.manifest.model import Outage
 from sim.measure.observe import Measure
 from sim.trace import AttemptOutcome
 from tests.unit.measure.written import MS, Ask, S, Try, shape, write
+from tests.unit.world.lab import manifest, run
 
 TIME, STUCK = "recovery.time", "recovery.metastable"
 PHASES = (("load", 0, 60 * S), ("soak", 60 * S, 200 * S))
@@ -163,3 +166,21 @@ def test_it_is_listed_by_class_and_provider_where_there_is_an_outage(metric):
     listed = [row for row in measured(done(0, 200), faults=[outage(30, 40)]).observations() if row["metric"] == metric]
     assert [row["labels"] for row in listed] == [{}, {"class": "x"}, {"provider": "u"}]
     assert not [row for row in measured(done(0, 200)).observations() if row["metric"] == metric]
+
+
+@pytest.mark.parametrize("kind", ["error", "stall"])
+def test_a_run_through_an_outage_recovers_when_its_outcomes_say_so(kind):
+    bad = {"kind": kind, "from_seconds": 20, "for_seconds": 10, "ramp_seconds": 4}
+    done_run, _, outcomes = run(manifest(provider={"outages": [bad]}, seconds=60))
+    times = sorted(int(Decimal(line.settled) * MS) for line in outcomes if line.outcome == "completed")
+    seen = len([at for at in times if at < 20 * S])
+    starts = sorted({30 * S, *(at - 10 * S + 1 for at in times)})
+    good = [
+        start
+        for start in starts
+        if 30 * S <= start <= 50 * S
+        and 100 * len([at for at in times if start <= at < start + 10 * S]) >= 95 * seen / 2
+    ]
+    recovered = good[0] if good else 60 * S
+    assert done_run.value(TIME) == f"{(recovered - 30 * S) / MS:.6f}"
+    assert done_run.value(STUCK) == int(not good)
