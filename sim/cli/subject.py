@@ -103,7 +103,7 @@ def _loaded(request: RerunRequest, assume: Path | None = None) -> Manifest:
     except ConfigError as error:
         if not _lacks_file(error):
             raise
-        hint = "a bundle holds no trace: name the manifest that lies beside it with --manifest"
+        hint = "a bundle holds no traces or values: name the manifest that lies beside them with --manifest"
         raise ConfigError(error.path, error.got, error.allowed, file=error.file, hint=hint) from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 
 from sim.manifest.documents import MAX_BYTES
@@ -81,10 +82,20 @@ class Inputs:
         """
         path = self.bind(name, sha256, key, "a file of values")
         try:
-            with path.open("rb") as stream:
-                return read_samples(stream, column, scale, unit, least)
+            return _values(path, sha256.removeprefix("sha256:"), column, scale, unit, least)
         except ConfigError as error:
             raise error.within(file=str(path)) from None
+
+
+@lru_cache(maxsize=8)
+def _values(path: Path, sha256: str, column: str | None, scale: Fraction, unit: int, least: int) -> bytes:
+    """Return the values of a file whose digest has just been compared.
+
+    Kept, as one command reads a manifest several times and a long file takes a second; ``sha256`` tells files apart.
+    """
+    del sha256
+    with path.open("rb") as stream:
+        return read_samples(stream, column, scale, unit, least)
 
 
 def _input_file(folder: Path, name: str, sha256: str, key: str, what: str) -> InputFile:

@@ -28,7 +28,7 @@ VALUES_MAX: Final = 10_000_000
 LINE_MAX: Final = 1 << 20
 """Longest line, bytes, as in a trace."""
 
-_NUMBER: Final = re.compile(r"\+?[0-9]{1,40}(\.[0-9]{0,60})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_NUMBER: Final = re.compile(r"\+?([0-9]{1,40})(?:\.([0-9]{0,60}))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 
 
 def read_samples(stream: BinaryIO, column: str | None, scale: Fraction, unit: int, least: int) -> bytes:
@@ -74,10 +74,16 @@ def _value_of(factor: Fraction, least: int, most: int, *, is_whole: bool) -> Cal
     over, under = factor.numerator, factor.denominator
 
     def read(text: str) -> int | None:
-        if not _NUMBER.fullmatch(text):
+        match = _NUMBER.fullmatch(text)
+        if match is None:
             return None
-        number = Fraction(text)
-        above, below = number.numerator * over, number.denominator * under
+        whole, places, exponent = match.groups(default="")
+        above, below = int(whole + places) * over, under
+        power = int(exponent or 0) - len(places)
+        if power >= 0:
+            above *= 10**power
+        else:
+            below *= 10**-power
         if is_whole and above % below:
             return None
         value = (2 * above + below) // (2 * below)
