@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from benchmarks import bucket, scale, traces, v2
+from benchmarks import bucket, scale, traces, v2, world
 from benchmarks.result import QUICK, Plan, Result
 
 Benchmark = Callable[[Plan], Result]
@@ -25,6 +25,10 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "traces-csv": traces.of_csv,
     "traces-jsonl": traces.of_jsonl,
     "traces-memory": traces.memory,
+    "world": world.attempts,
+    "world-explain": world.story,
+    "world-page": world.page,
+    "world-memory": world.memory,
     "bucket": bucket.handwritten,
     # Last: these libraries leave a thread behind that now and then takes some of the process's time.
     "bucket-limits": bucket.against_limits,
