@@ -31,9 +31,8 @@ MAX_BYTES: Final = 32 * 1024 * 1024
 ``count`` it is tiny."""
 
 MAX_DEPTH: Final = 32
-"""Deepest nesting. The deepest key of any schema (a part of a stream's mixture) lies nine levels down; parsers of a few
-thousand levels
-are where recursion ends."""
+"""Deepest nesting. The deepest key of any schema (of a part of the mixture that an output is estimated at) lies ten
+levels down; parsers of a few thousand levels are where recursion ends."""
 
 MAX_ENTRIES: Final = 100_000
 """Longest list. Lists name what a person wrote down, phases or streams; what comes by the million comes by ``count`` or
