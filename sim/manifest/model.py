@@ -564,6 +564,11 @@ class Manifest:
     lacks: tuple[str, ...] = ()
 
     @property
+    def has_loops(self) -> bool:
+        """Whether some arrivals exist only in a run: those of callers who wait for an answer before they ask again."""
+        return any(isinstance(stream.arrivals, Closed) for stream in self.streams)
+
+    @property
     def horizon_ns(self) -> int:
         """End of the arrivals: the end of the last phase, ns from the start."""
         return self.phases[-1].end_ns

@@ -30,8 +30,10 @@ def story_of_refusal(manifest: Manifest, outcomes: str, cls: str) -> str:
     refused = list(_refused(outcomes))
     if not refused:
         return "No request was refused."
-    classes = [manifest.principals[index].cls for block in arrival_blocks(manifest) for index in block.principal]
-    chosen = next((ordinal for ordinal in refused if classes[ordinal] == cls), refused[0])
+    chosen = refused[0]
+    if not manifest.has_loops:  # else only the run knows whose the arrivals are
+        classes = [manifest.principals[index].cls for block in arrival_blocks(manifest) for index in block.principal]
+        chosen = next((ordinal for ordinal in refused if classes[ordinal] == cls), chosen)
     story = explain(manifest, chosen)
     return _wrapped(render(story.heading, story.steps))
 

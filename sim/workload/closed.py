@@ -22,16 +22,20 @@ from sim.manifest.processes import Closed
 from sim.seeds import Words
 from sim.workload.blocks import ArrivalRow
 from sim.workload.distributions import Integers, draw, words_per_draw
-from sim.workload.draws import Draws, block_of
+from sim.workload.draws import Draws, row_at
 from sim.workload.merge import Rows
 
-GROUP: Final = 1024
-"""Callers whose requests are drawn together at most, and about a quarter of the requests that are drawn at a time:
-numpy's cost a call is spread over them."""
+PIECE_ROWS: Final = 4096
+"""Requests drawn at a time, about: numpy's cost a call is spread over them."""
 
 KEPT_A_GROUP: Final = 3
-"""Drawn pieces that are kept for each group: callers of one group are seldom further apart, and a piece that is gone is
-drawn again."""
+"""Drawn pieces that are kept for each group of callers. One may be ahead of another; a piece that is gone is drawn
+again."""
+
+KEPT_ROWS: Final = 2**19
+"""Requests that are kept at most, about, 72 bytes each. The more callers, the fewer requests of each are in a piece."""
+
+_EACH_MIN, _EACH_MAX = 4, 64
 
 
 class _Piece:
@@ -59,8 +63,9 @@ class Population:
         self._steps = [(p.start_ns, p.end_ns, p.rate_multiplier.get(stream.name, Fraction(1))) for p in manifest.phases]
         self._manifest, self._stream, self._replication = manifest, stream, replication
         self._members = np.array(stream.principals, dtype=np.int64)
-        self._group = min(self.size, GROUP)
-        self._each = 4 * GROUP // self._group  # requests of a caller in one piece
+        # requests of a caller in one piece, and callers
+        self._each = min(max(_EACH_MIN, KEPT_ROWS // KEPT_A_GROUP // self.size), _EACH_MAX)
+        self._group = min(self.size, PIECE_ROWS // self._each)
         self._words: dict[str, Words] = {}
         self._pieces: OrderedDict[tuple[int, int], _Piece] = OrderedDict()
         self._kept = KEPT_A_GROUP * -(-self.size // self._group)
@@ -80,20 +85,19 @@ class Population:
         at_ns = self._end_of_thinking(now_ns, piece.thinks_ns[index])
         if at_ns is None:
             return None
-        (row,) = block_of(piece.rows[:, index : index + 1]).rows()
-        return (at_ns, *row[1:])
+        return row_at(piece.rows, index, at_ns)
 
     def _end_of_thinking(self, now_ns: int, think_ns: int) -> int | None:
         """Return when a caller has thought for so long, ns; None if that is not before the end of the last phase.
 
         A phase's factor on the stream's rate is one on the speed of thinking; at 0 nobody gets on with it.
         """
-        left = Fraction(think_ns)
+        left: int | Fraction = think_ns
         for start_ns, end_ns, speed in self._steps:
             if end_ns <= now_ns or not speed:
                 continue
             from_ns = max(start_ns, now_ns)
-            lasts = left / speed
+            lasts = left if speed == 1 else Fraction(left) / speed
             if lasts < end_ns - from_ns:
                 return from_ns + ceil(lasts)
             left -= (end_ns - from_ns) * speed

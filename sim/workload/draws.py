@@ -18,8 +18,8 @@ from sim.manifest.distributions import Constant
 from sim.manifest.model import Manifest, Stream, TokenService
 from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.manifest.wording import Said
-from sim.seeds import Words
-from sim.workload.blocks import ArrivalBlock
+from sim.seeds import MASK, Words
+from sim.workload.blocks import ArrivalBlock, ArrivalRow
 from sim.workload.distributions import Integers, below, choose, draw_by_word, happens
 from sim.workload.figures import ROWS, WorkColumns, WorkDraws, figures_of
 from sim.workload.merge import Rows
@@ -156,3 +156,16 @@ def block_of(rows: Rows) -> ArrivalBlock:
     jitter = rows[COLUMNS - 1].view(np.uint64).tolist()
     figures = figures_of(rows[COLUMNS:]) if len(rows) > COLUMNS else None
     return ArrivalBlock(at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter, figures)
+
+
+def row_at(rows: Rows, index: int, at_ns: int) -> ArrivalRow:
+    """Return one of the rows, at another instant.
+
+    Args:
+        rows: Rows as :meth:`Draws.rows` makes them.
+        index: Which one.
+        at_ns: Its instant, ns.
+    """
+    _, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter = rows[:COLUMNS, index].tolist()
+    figures = figures_of(rows[COLUMNS:, index : index + 1])[0] if len(rows) > COLUMNS else None
+    return at_ns, stream, principal, provider, tokens, service_ns, fails, cancel_after_ns, jitter & MASK, figures

@@ -8,7 +8,8 @@ from math import ceil
 import pytest
 
 from sim import seeds
-from sim.workload.closed import GROUP, populations
+from sim.workload import closed as module
+from sim.workload.closed import populations
 from tests.unit.world.lab import manifest
 
 S = 10**9
@@ -33,17 +34,21 @@ def test_a_request_is_the_same_whenever_it_is_asked_for():
         assert backwards.request(caller, number, 0) == told[caller, number]
 
 
-def test_pieces_that_were_forgotten_are_drawn_again_alike():
-    population = only(closed(2 * GROUP))
-    first = [population.request(caller, 0, 0) for caller in (0, GROUP)]
+def test_pieces_that_were_forgotten_are_drawn_again_alike(monkeypatch):
+    monkeypatch.setattr(module, "PIECE_ROWS", 16)
+    monkeypatch.setattr(module, "KEPT_ROWS", 96)
+    population = only(closed(8))  # two groups of four callers, four requests each in a piece
+    first = [population.request(caller, 0, 0) for caller in (0, 4)]
     for turn in range(12):
         population.request(0, 4 * turn, 0)
     assert len(population._pieces) == 6
-    assert [population.request(caller, 0, 0) for caller in (0, GROUP)] == first
+    assert [population.request(caller, 0, 0) for caller in (0, 4)] == first
+    monkeypatch.undo()
+    assert [only(closed(8)).request(caller, 0, 0) for caller in (0, 4)] == first
 
 
 def test_more_callers_shift_nobody():
-    few, many = only(closed(3)), only(closed(GROUP + 1))
+    few, many = only(closed(3)), only(closed(5000))
     for caller, number in ((0, 0), (2, 0), (2, 1), (1, 37)):
         assert few.request(caller, number, 0) == many.request(caller, number, 0)
 
@@ -93,6 +98,16 @@ def test_callers_are_dealt_out_to_the_principals_in_turn():
     )
     population = only(of)
     assert [population.request(caller, 0, 0)[2] for caller in range(7)] == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_requests_that_are_not_plain_bring_their_figures():
+    stream = {"name": "ann", "principal": "ann", "providers": {"p": 1}}
+    stream["arrivals"] = {"kind": "closed", "population": 2, "think_ms": 5}
+    stream["work"] = {"prompt_tokens": 10, "output_tokens": {"kind": "uniform", "min": 1, "max": 10**6}}
+    population = only(manifest(streams=[stream]))
+    found = {population.request(caller, number, 0)[9] for caller in range(2) for number in range(9)}
+    assert len(found) == 18
+    assert {figures.prompt_tokens for figures in found} == {10}
 
 
 def phased(*factors):
