@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pytest
 
+import sim
 from sim.notebook import story_of_refusal
 from sim.notebook.refusals import COLUMNS
 from sim.workload.arrivals import arrival_blocks
+from tests.unit.world.lab import manifest
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +43,12 @@ def test_lines_fit_the_page_and_are_broken_between_words(pair):
     lines = story_of_refusal(pair.manifest, pair.outcomes, "noisy").splitlines()
     assert max(map(len, lines)) <= COLUMNS
     assert any(line.startswith("    HOLDS") for line in lines)
+
+
+def test_in_a_closed_loop_the_first_refusal_is_told():
+    arrivals = {"kind": "closed", "population": 3, "think_ms": 50}
+    loop = manifest(arrivals=arrivals, workspace={"concurrency": 1, "max_queue_length": 0}, seconds=2)
+    text = io.StringIO()
+    sim.run(loop, outcomes_out=text)
+    first = next(number for number, line in enumerate(text.getvalue().splitlines()) if " shed " in line)
+    assert story_of_refusal(loop, text.getvalue(), "ann").startswith(f"request {first}: ann to p")
