@@ -32,6 +32,7 @@ from sim.evidence.schema import (
 from sim.evidence.source import Tool
 from sim.gates import Callers, CheckRow, Gate, Guarantees, ObservationRow
 from sim.manifest.model import Client, Manifest
+from sim.manifest.processes import Closed
 from tollgate.core.errors import EvidenceError
 from tollgate.core.units import NS_PER_MS, decimal_text
 
@@ -129,7 +130,12 @@ def guarantees_of(manifest: Manifest) -> Guarantees:
     names = [principal.name for principal in manifest.principals]
     providers = [provider.id for provider in manifest.providers]
     callers = [
-        _callers(stream.client, [names[at] for at in stream.principals], [providers[at] for at, _ in stream.providers])
+        _callers(
+            stream.client,
+            [names[at] for at in stream.principals],
+            [providers[at] for at, _ in stream.providers],
+            population=stream.arrivals.population if isinstance(stream.arrivals, Closed) else None,
+        )
         for stream in manifest.streams
     ]
     if manifest.client is not None:  # the seed's manifests: everybody calls everybody
@@ -143,13 +149,15 @@ def guarantees_of(manifest: Manifest) -> Guarantees:
     )
 
 
-def _callers(client: Client, principals: list[str], providers: list[str]) -> Callers:
+def _callers(client: Client, principals: list[str], providers: list[str], *, population: int | None = None) -> Callers:
     return Callers(
         principals,
         providers,
         max_attempts=client.max_attempts,
         timeout_ns=client.timeout_ns,
         heeds_cancellation=client.abortable_backoff,
+        population=population,
+        leaves_calls=client.abandon == "provider-continues" and not client.frees_abandoned,
     )
 
 

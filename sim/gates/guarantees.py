@@ -65,6 +65,8 @@ class Callers:
         max_attempts: Most attempts of one request, at least 1, or None where nothing bounds them.
         timeout_ns: After how long a request is given up, from its arrival, ns; None for never.
         heeds_cancellation: Whether a cancellation takes effect at once wherever the request is.
+        population: How many they are where each makes one request at a time (a closed loop); None for any number.
+        leaves_calls: Whether one who gives up may leave a call in service behind, with its permit.
     """
 
     principals: Sequence[str]
@@ -72,6 +74,8 @@ class Callers:
     max_attempts: int | None = None
     timeout_ns: int | None = None
     heeds_cancellation: bool = False
+    population: int | None = None
+    leaves_calls: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,11 +199,13 @@ class _Scope:
 
     def calls(self) -> Fraction | None:
         """Return the most calls in flight at once."""
-        return self._pooled(lambda limits: limits.concurrency, self._kept_from)
+        at_once = _total(None if callers.leaves_calls else callers.population for callers in self.callers)
+        return _fewest(self._pooled(lambda limits: limits.concurrency, self._kept_from), at_once)
 
     def waiters(self) -> Fraction | None:
         """Return the most requests waiting at once."""
-        return self._pooled(lambda limits: limits.max_queue_length, lambda _: None)
+        at_once = _total(callers.population for callers in self.callers)
+        return _fewest(self._pooled(lambda limits: limits.max_queue_length, lambda _: None), at_once)
 
     def waits(self) -> Iterator[tuple[Callers, int | None]]:
         """Yield the longest wait in each lane that is told apart by its limits, ns, with those who wait there."""
@@ -226,7 +232,7 @@ class _Scope:
         providers = self.breakers if metric == OPEN_TIME else len(self.providers)
         return None if span_ns is None else Fraction(span_ns * providers, NS_PER_MS)
 
-    def _pooled(self, limit: _Limit, further: Callable[[AdmissionLimits], int | None]) -> Fraction | None:
+    def _pooled(self, limit: _Limit, further: Callable[[AdmissionLimits], int | None]) -> int | None:
         """Return the least that workspace, providers and principals leave together.
 
         Args:
@@ -237,8 +243,7 @@ class _Scope:
         shares.append(self._workspace.share_of(limit(self._workspace)))
         each = (_least([limit(own), further(own), *shares]) for own in self._principals)
         of_providers = _total(limit(provider) for provider in self.providers.values())
-        least = _least([limit(self._workspace), of_providers, _total(each)])
-        return None if least is None else Fraction(least)
+        return _least([limit(self._workspace), of_providers, _total(each)])
 
     def _kept_from(self, own: AdmissionLimits) -> int | None:
         """Return the permits that the reservations of others leave one principal; None where they keep none from it.
@@ -267,6 +272,11 @@ def _total(limits: Iterable[int | None]) -> int | None:
 def _least(limits: Iterable[int | None]) -> int | None:
     """Return the smallest limit of those that exist; None where none does."""
     return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _fewest(*limits: int | None) -> Fraction | None:
+    least = _least(limits)
+    return None if least is None else Fraction(least)
 
 
 def _longest(limits: Iterable[int | None]) -> Fraction | None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 PROVIDERS = ("u", "v")
+
+
+def examples(n: int) -> settings:
+    """Return the settings of a test that runs each configuration: the same n always, more in the long suite."""
+    wanted = settings().max_examples
+    return settings(
+        max_examples=n if wanted <= 100 else wanted, deadline=None, derandomize=wanted <= 100, database=None
+    )
 
 
 def optional(**entries: st.SearchStrategy) -> st.SearchStrategy:
@@ -32,6 +41,29 @@ RETRY = st.one_of(
         }
     ),
 )
+LAYERS = st.just(
+    [
+        {"kind": "fixed", "base_ms": 10, "max_attempts": 2, "name": "sdk"},
+        {"kind": "decorrelated", "base_ms": 20, "cap_ms": 100, "max_attempts": 2, "name": "gateway"},
+    ]
+)
+ARRIVALS = st.one_of(
+    st.sampled_from([1, 20, 60]).map(lambda rate: {"kind": "poisson", "per_second": rate}),
+    st.just({"kind": "batch", "per_second": 4, "size": {"kind": "uniform", "min": 1, "max": 6}, "within_ms": 0}),
+    st.integers(1, 4).map(lambda n: {"kind": "closed", "population": n, "think_ms": 20}),
+)
+WORLD = optional(
+    servers=st.integers(1, 2),
+    slowdown=st.just({"above": 1, "per_call": "0.5"}),
+    rate_limit=st.just({"requests_per_minute": 600, "requests_burst": 2}),
+    outages=st.sampled_from(
+        [
+            [{"kind": "error", "from_seconds": 1, "for_seconds": "0.5"}],
+            [{"kind": "stall", "from_seconds": 1, "for_seconds": "0.3", "ramp_seconds": "0.2"}],
+            [{"kind": "throttle", "from_seconds": "0.5", "for_seconds": 1, "retry_after_ms": 50}],
+        ]
+    ),
+)
 CLIENT = optional(
     timeout_ms=st.sampled_from([60, 400]),
     retry_after=st.sampled_from(["honour", "ignore"]),
@@ -42,6 +74,10 @@ CLIENT = optional(
 @st.composite
 def clients(draw) -> dict:
     client, retry = draw(CLIENT), draw(RETRY)
+    if "timeout_ms" in client and draw(st.booleans()):
+        client |= {"abandon": "provider-continues", "abandoned_permit": draw(st.sampled_from(["held", "freed"]))}
+    if draw(st.integers(0, 3)) == 0:
+        return client | {"layers": draw(LAYERS), "on_refusal": draw(st.sampled_from(["give-up", "retry"]))}
     refusal = "give-up" if retry["kind"] == "none" else draw(st.sampled_from(["give-up", "retry"]))
     return client | {"retry": retry, "on_refusal": refusal}
 
@@ -52,7 +88,7 @@ def streams(draw, name: str, principal: str, cls: str, count: int | None) -> dic
         "name": name,
         "principal": principal,
         "class": cls,
-        "arrivals": {"kind": "poisson", "per_second": draw(st.sampled_from([1, 20, 60]))},
+        "arrivals": draw(ARRIVALS),
         "work": {"tokens": {"kind": "uniform", "min": 1, "max": 12}},
         "providers": dict.fromkeys(draw(st.sampled_from([PROVIDERS, PROVIDERS[:1], PROVIDERS[1:]])), 1),
         "client": draw(clients()),
@@ -91,6 +127,7 @@ def manifests(draw) -> dict:
                 "id": name,
                 "service_ms": {"kind": "uniform", "min": 5, "max": draw(st.sampled_from([60, 200]))},
                 "failures": {"kind": "independent", "probability": draw(st.sampled_from(["0", "0.3", "1"]))},
+                **draw(WORLD),
             }
             for name in PROVIDERS
         ],

@@ -7,13 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import sim
 from sim.evidence.build import guarantees_of
 from sim.manifest import parse
 from sim.metrics import BY_NAME, METRICS
-from tests.property.gates.configurations import manifests
+from tests.property.gates.configurations import examples, manifests
 
 PAIRS = ({"class": "noisy", "provider": "u"}, {"principal": "ann", "provider": "v"}, {"class": "quiet", "phase": "b"})
 
@@ -51,7 +51,7 @@ def rounded(bound: Fraction) -> Fraction:
     return Fraction((bound * 2 * 10**6 + 1) // 2, 10**6)
 
 
-@settings(max_examples=150)
+@examples(80)
 @given(manifests())
 def test_no_run_crosses_what_its_configuration_guarantees(document):
     assert crossed(document) == []

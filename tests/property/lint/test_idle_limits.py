@@ -7,12 +7,12 @@ import json
 import re
 from pathlib import Path
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import sim
 from sim.lint import lint
 from sim.manifest import parse
-from tests.property.gates.configurations import manifests
+from tests.property.gates.configurations import examples, manifests
 
 IDLE = {"limit-cannot-bind", "wait-cannot-bind", "bucket-cannot-bind", "weight-without-effect", "share-of-nothing"}
 GATES = [{"id": "g", "metric": "admission.ratio", "op": ">=", "bound": "0.5", "estimand": "path"}]
@@ -36,7 +36,7 @@ def without(document: dict, path: str) -> dict:
     return changed
 
 
-@settings(max_examples=80)
+@examples(50)
 @given(manifests())
 def test_every_request_fares_as_before_without_a_limit_that_is_idle(document):
     manifest = manifest_of(document)

@@ -216,3 +216,23 @@ def test_the_shipped_controller_lets_nobody_go_twice_before_another():
     assert ceiling(profile({"concurrency": 4}), "fairness.service_lag.max") == 1
     other = Guarantees(profile({}), CLASSES, [Callers(list(CLASSES), ["u"])], is_shipped=False)
     assert other.value("fairness.service_lag.max", {}, "<=") is None
+
+
+def test_callers_in_a_closed_loop_are_never_more_than_they_are():
+    streams = [Callers(["noisy"], ["u"], population=3), Callers(["quiet"], ["v"], population=2)]
+    of = Guarantees(profile({}), CLASSES, streams)
+    assert of.value("active.max", {}, "<=") == 5
+    assert of.value("queue.length.max", {"class": "noisy"}, "<=") == 3
+    assert of.value("active.max", {"provider": "v"}, "<=") == 2
+
+
+def test_one_open_stream_leaves_the_number_of_callers_without_a_bound():
+    streams = [Callers(["noisy"], ["u"], population=3), Callers(["quiet"], ["u"])]
+    assert Guarantees(profile({}), CLASSES, streams).value("active.max", {}, "<=") is None
+
+
+def test_callers_who_leave_calls_behind_may_have_more_of_them_than_they_are():
+    streams = [Callers(["noisy"], ["u"], population=3, leaves_calls=True)]
+    of = Guarantees(profile({}), CLASSES, streams)
+    assert of.value("active.max", {}, "<=") is None
+    assert of.value("queue.length.max", {}, "<=") == 3

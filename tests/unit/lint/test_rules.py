@@ -360,3 +360,13 @@ def test_limits_of_a_template_are_told_once_under_its_own_name(found):
 def test_retries_under_a_budget_are_not_complained_of(found):
     client = {"on_refusal": "retry", "retry": RETRY | {"budget": BUDGET}}
     assert [finding for finding in found({"streams/0/client": client}) if finding.code == "refusals-retried"] == []
+
+
+def test_a_queue_longer_than_all_callers_of_closed_loops_together_is_idle(found):
+    """Three and four callers, each with one request at a time: an eighth never waits."""
+    loops = {
+        f"streams/{at}/arrivals": {"kind": "closed", "population": n, "think_ms": 100} for at, n in enumerate((3, 4))
+    }
+    assert "profile.workspace.max_queue_length" in [finding.path for finding in found(loops)]
+    short = loops | {f"{WS}/max_queue_length": 7}
+    assert "profile.workspace.max_queue_length" not in [finding.path for finding in found(short)]
