@@ -9,11 +9,9 @@ PROVIDERS = ("u", "v")
 
 
 def examples(n: int) -> settings:
-    """Return the settings of a test that runs each configuration: the same n always, more in the long suite."""
+    """Return the settings of a test that runs each configuration: ``n`` of them, or as many as the long suite wants."""
     wanted = settings().max_examples
-    return settings(
-        max_examples=n if wanted <= 100 else wanted, deadline=None, derandomize=wanted <= 100, database=None
-    )
+    return settings(max_examples=n if wanted <= 100 else wanted)
 
 
 def optional(**entries: st.SearchStrategy) -> st.SearchStrategy:

@@ -36,13 +36,27 @@ def without(document: dict, path: str) -> dict:
     return changed
 
 
+def fares_alike(document: dict, paths: list[str]) -> None:
+    before = sim.run(manifest_of(document))
+    for path in paths:
+        assert sim.run(manifest_of(without(document, path))).outcomes_sha256 == before.outcomes_sha256, path
+
+
 @examples(50)
 @given(manifests())
 def test_every_request_fares_as_before_without_a_limit_that_is_idle(document):
-    manifest = manifest_of(document)
-    paths = [finding.path for finding in lint(manifest) if finding.code in IDLE]
-    assume(paths)
-    before = sim.run(manifest)
-    for path in paths:
-        after = sim.run(manifest_of(without(document, path)))
-        assert after.outcomes_sha256 == before.outcomes_sha256, path
+    paths = [finding.path for finding in lint(manifest_of(document)) if finding.code in IDLE]
+    idle = [path for path in paths if not path.endswith("tokens_per_second")]
+    assume(idle)
+    fares_alike(document, idle)
+
+
+@examples(30)
+@given(manifests())
+def test_so_it_does_without_an_idle_token_bucket_where_large_requests_are_not_protected(document):
+    """Protection looks at which buckets a waiting request draws on, be they short or not (decision 0010)."""
+    document["profile"]["scheduling"] = {"protect_large_requests": False}
+    found = [finding for finding in lint(manifest_of(document)) if finding.code == "bucket-cannot-bind"]
+    idle = [finding.path for finding in found if finding.path.endswith("tokens_per_second")]
+    assume(idle)
+    fares_alike(document, idle)
