@@ -31,7 +31,23 @@ ODD = st.one_of(
     st.sampled_from([0, 1, -1, 2**31, 2**53 - 1, 2**53, 2**63, 2**64, 10**30, 0.5, -0.5, 1e-9, 1e300, 1.5, 100.0]),
     st.text(max_size=5),
     st.sampled_from(
-        ["0.5", "1e400", "nan", "-1", "poisson", "mixture", "x" * 200, "\x00", "\ud7ff", "noisy", "calm-1", "a.b"]
+        [
+            "0.5",
+            "1e400",
+            "nan",
+            "-1",
+            "poisson",
+            "nhpp",
+            "unknown",
+            "mixture",
+            "empirical",
+            "x" * 200,
+            "\x00",
+            "\ud7ff",
+            "noisy",
+            "calm-1",
+            "a.b",
+        ]
     ),
     st.lists(st.integers(-1, 3), max_size=3),
     st.dictionaries(st.sampled_from(["kind", "value", "min", "name", "id", ""]), st.integers(-1, 3), max_size=3),
