@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim.manifest.model import Client, RatioBudget, Retry, TokenBudget
+from sim.manifest.model import Client, Herd, RatioBudget, Retry, TokenBudget
 from sim.seeds import derived_word
 from sim.trace import NONE, Stop
 from sim.world.clients import Callers
@@ -142,3 +142,35 @@ def test_successes_reach_the_budget():
     assert callers.next_wait_ns(request, 0, 0) is None
     callers.succeeded(0)
     assert callers.next_wait_ns(request, 0, 0) is None  # the failure before took what that gave
+
+
+HERD = Herd("bad", 1, 1000, 5000, 0)
+
+
+@pytest.mark.parametrize(
+    ("now_ns", "provider", "announced_ns", "wait_ns"),
+    [
+        (999, 1, 0, 4500),  # it failed before
+        (1000, 1, 0, 4000),  # at the first instant
+        (4999, 1, 0, 1),  # at the last
+        (5000, 1, 0, 4500),  # it is over
+        (500, 1, 0, 4500),
+        (2000, 0, 0, 4500),  # somebody else's outage
+        (2000, 1, 3500, 3500),  # who was told to wait for longer waits for longer
+        (2000, 1, 2900, 3000),
+    ],
+)
+def test_a_herd_is_of_those_who_failed_in_its_outage(now_ns, provider, announced_ns, wait_ns):
+    request = call()
+    request.provider_index = provider
+    callers = Callers(Client(layers=(fixed(4500, 2),), herd=HERD))
+    assert callers.next_wait_ns(request, now_ns, announced_ns) == wait_ns
+
+
+def test_who_is_back_before_the_end_of_the_outage_is_not_in_its_herd():
+    waits_ns = {}
+    for now_ns in (3999, 4000, 4001):
+        request = call()
+        request.provider_index = 1
+        waits_ns[now_ns] = Callers(Client(layers=(fixed(1000, 2),), herd=HERD)).next_wait_ns(request, now_ns, 0)
+    assert waits_ns == {3999: 1000, 4000: 1000, 4001: 999}
