@@ -34,6 +34,7 @@ from sim.trace import (
     RunEnd,
     TransitionRow,
 )
+from tollgate.decision.profile import AdmissionProfile
 
 Named = tuple[str, list[int]]
 """A series by its name."""
@@ -84,6 +85,9 @@ class SeriesRecorder(Consumer):
         self._area = WideSums.zeros(*shape_of_levels)
         # Tokens asked for, by the instant of asking: what is offered to the token buckets, admitted or not.
         self._tokens = WideSums.zeros(*shape_of_levels[1:])
+        # Tokens drawn, by the instant of admission; kept where there is a bucket to draw them from.
+        self._has_buckets = _has_token_buckets(shape.profile)
+        self._drawn = WideSums.zeros(*shape_of_levels[1:])
         self._end = RunEnd(0, 0, (), ())
 
     # ------------------------------------------------------------------------------------------------------- consumer
@@ -99,6 +103,11 @@ class SeriesRecorder(Consumer):
         )
         np.add.at(self._change.reshape(-1), where, delta)
         self._area.add_at(where, delta * ((place + 1) * self._bin_ns - at))
+        if self._has_buckets:
+            began = (rows[:, LevelCol.KIND] == LevelKind.ACTIVE) & (delta == 1)
+            cells = (group[began], rows[began, LevelCol.PROVIDER], place[began])
+            where = np.ravel_multi_index(cells, self._drawn.high.shape)
+            self._drawn.add_at(where, rows[began, LevelCol.AMOUNT])
 
     def attempts(self, rows: Rows) -> None:
         """Take attempt rows."""
@@ -164,7 +173,8 @@ class SeriesRecorder(Consumer):
         for kind, name in _LEVELS.items():
             yield from self._by_label(name, whole.high[kind], whole.low[kind])
         # As with counts, what was asked for at the very end belongs to the last bin.
-        yield from self._by_label("tokens", *(_folded(part, bins) for part in (self._tokens.high, self._tokens.low)))
+        for name, sums in (("tokens", self._tokens), ("drawn", self._drawn)):
+            yield from self._by_label(name, *(_folded(part, bins) for part in (sums.high, sums.low)))
 
     def _by_label(self, name: str, *parts: NDArray[np.int64]) -> Iterator[Named]:
         """Yield a table of shape ``(groups, providers, bins)``, or both halves of one, added up for each label."""
@@ -210,11 +220,18 @@ class SeriesRecorder(Consumer):
             self._area.carry()
             self._tokens = WideSums(_joined(self._tokens.high), _joined(self._tokens.low))
             self._tokens.carry()
+            self._drawn = WideSums(_joined(self._drawn.high), _joined(self._drawn.low))
+            self._drawn.carry()
             self._change = _joined(self._change)
             self._bin_ns *= 2
             times += 1
         if times:
             self._counts.halve(times)
+
+
+def _has_token_buckets(profile: AdmissionProfile) -> bool:
+    scopes = (profile.workspace, *profile.providers.values(), *profile.principals.values())
+    return any(limits.tokens_per_second is not None for limits in scopes)
 
 
 def _folded(slots: NDArray[np.int64], bins: int) -> NDArray[np.int64]:

@@ -43,8 +43,9 @@ class SeriesView:
         end_ns: End of the run, ns from its start, which is 0.
         series: Values by bin; names as :func:`series_name` makes them. Counts are events in the bin (``arrivals`` by
             intended arrival, ``attempts`` by request, ``admitted`` by decision, the outcomes by settlement); ``active``
-            and ``queue`` are time integrals in ns; ``tokens`` counts tokens asked for, admitted or not. A series that
-            would be zero throughout is absent.
+            and ``queue`` are time integrals in ns; ``tokens`` counts tokens asked for, admitted or not, ``drawn``
+            those that admitted attempts drew, where the profile has a token bucket. A series that would be zero
+            throughout is absent.
         histograms: ``queue.wait`` of admitted attempts and ``sojourn`` of completed requests, overall and by class,
             warm-up left out as in the observations.
         bands: In order of kind, then time.

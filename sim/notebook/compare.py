@@ -11,9 +11,10 @@ from typing import Final
 
 import pandas as pd
 
+from sim.report import reading
 from sim.report.result import Result
 from sim.report.story import scope_of_claim, why
-from sim.report.text import DASH, listing, plural, rounded, with_unit
+from sim.report.text import DASH, listing, plural, rounded
 from tollgate.core.errors import EvidenceError
 
 _SHED: Final = "shed."
@@ -103,13 +104,12 @@ def _headed(results: list[Result]) -> list[tuple[str, str]]:
 def _cell(result: Result, metric: str, cls: str) -> str:
     row = result.observed(metric, **{"class": cls})
     if row is not None:
-        return with_unit(row.value, row.unit)
+        return reading.figure(metric, row)
     return "0" if metric.startswith(_SHED) else DASH  # records leave out reasons that did not occur
 
 
 def _said(result: Result, metric: str) -> str:
-    row = result.observed(metric)
-    return DASH if row is None else with_unit(row.value, row.unit)
+    return reading.figure(metric, result.observed(metric))
 
 
 def _exact(result: Result, metric: str, cls: str) -> Fraction:

@@ -89,10 +89,12 @@ def _when_undecided(report: Report) -> Iterator[Step]:
 
 def _always(report: Report) -> Iterator[Step]:
     if not report.is_drawn:
-        yield Step("Nothing in this run is drawn, so another seed gives the same: change a limit, or the traffic.")
+        yield Step(
+            "Nothing in this run is drawn, so another random seed gives the same: change a limit, or the traffic."
+        )
         return
     other = report.record["plan"]["seeds"][0] + 1
-    yield Step("See whether another seed says the same:", commands.again(report, seed=other))
+    yield Step("See whether another random seed says the same:", commands.again(report, seed=other))
     yield Step(
         "One run is one draw. A verdict on the mean needs many seeds and an interval: that is tollgate replicate, "
         "which this version does not have yet."

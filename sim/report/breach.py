@@ -15,9 +15,10 @@ from sim.gates.gate import OPERATORS
 from sim.measure.accumulate import PEAK_WINDOW_NS
 from sim.measure.series import SeriesView, series_name
 from sim.measure.slowest import SlowRequest
+from sim.report import reading
 from sim.report.result import Gate
 from sim.report.series import phase_at, trailing_ratios
-from sim.report.text import listing, rounded, with_ms, with_seconds
+from sim.report.text import listing, with_seconds
 from tollgate.core.units import NS_PER_MS
 
 _MOVED_BY_REFUSALS: Final = ("admission.ratio", "goodput.ratio", "goodput.per_second", "completed", "shed")
@@ -89,12 +90,13 @@ def _signs(gate: Gate, view: SeriesView) -> Iterator[tuple[int, str]]:
         width = max(1, PEAK_WINDOW_NS // view.bin_ns)
         for place, ratio in enumerate(trailing_ratios([*bins("attempts")], [*bins("arrivals")], width)):
             if ratio is not None and not holds(ratio, gate.bound):
-                yield place, f"{rounded(ratio)} attempts an arrival over ten seconds, the last of them"
+                shown = reading.apart(ratio, gate.bound)
+                yield place, f"{shown} attempts an arrival over ten seconds, the last of them"
     elif gate.metric in _LEVELS:
         for place, area in enumerate(bins(_LEVELS[gate.metric])):
             mean = Fraction(area, view.bin_ns)
             if not holds(mean, gate.bound):
-                yield place, f"{rounded(mean)} on average"
+                yield place, f"{reading.apart(mean, gate.bound)} on average"
 
 
 def _in_requests(gate: Gate, slowest: Sequence[SlowRequest]) -> Breach | None:
@@ -114,8 +116,8 @@ def _in_requests(gate: Gate, slowest: Sequence[SlowRequest]) -> Breach | None:
         return None
     at_ns, took_ns, phase = min(too_long)
     word = "took" if gate.metric.startswith("sojourn.") else "waited"
-    what = f"the earliest of the worst requests kept, which {word} {with_ms(took_ns)}, arrived at {with_seconds(at_ns)}"
-    return Breach(gate, at_ns, f"{what} in phase {phase}")
+    what = f"the earliest of the worst requests kept, which {word} {reading.ms(took_ns)}"
+    return Breach(gate, at_ns, f"{what}, arrived at {reading.seconds(at_ns)} in phase {phase}")
 
 
 def _selected(row: SlowRequest, gate: Gate) -> bool:

@@ -7,15 +7,16 @@ in words stands in the record, what it draws comes from the bins.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal
 
 from sim.measure.series import SeriesView
-from sim.report import panels, style
-from sim.report.result import Observation, Result
+from sim.report import buckets, panels, reading, style
+from sim.report.result import Result
 from sim.report.series import by_label
 from sim.report.style import ReportFigure, finish, new_figure, styled
-from sim.report.text import listing, rounded, short, with_seconds, with_unit
+from sim.report.text import listing, rounded, short, with_seconds
 
 PANELS_MAX: Final = 4
 """Classes with a panel of their own; the rest share the last one."""
@@ -31,7 +32,7 @@ def timeline(view: SeriesView, result: Result) -> ReportFigure:
     """Draw bands, load, queue and retry amplification on one time axis."""
     with styled():
         rows = panels.band_rows(view)
-        bands_inches = 0.5 + 0.22 * len(rows)
+        bands_inches = 0.35 + 0.22 * len(rows) + 0.18 * panels.key_rows(view)
         fig = new_figure(6.0 + bands_inches)
         axes = fig.subplots(4, 1, sharex=True, height_ratios=[bands_inches, 2.0, 1.6, 1.4])
         panels.bands(axes[0], view, rows)
@@ -51,26 +52,27 @@ def bands(view: SeriesView, result: Result) -> ReportFigure:
     """Draw phases, outages, breaker states and pauses as bands over time."""
     with styled():
         rows = panels.band_rows(view)
-        fig = new_figure(1.4 + 0.28 * len(rows))
+        fig = new_figure(1.2 + 0.28 * len(rows) + 0.2 * panels.key_rows(view))
         ax = fig.subplots()
         panels.bands(ax, view, rows, key_below=panels.BELOW_TIME_AXIS)
         panels.time_axis(ax, view)
         return _finished(fig, result, "phases and provider states", _band_words(view))
 
 
-def load(view: SeriesView, result: Result) -> ReportFigure:
-    """Draw offered load, admissions and goodput over time, a panel a class."""
+def load(view: SeriesView, result: Result, *, by: Literal["class", "principal"] = "class") -> ReportFigure:
+    """Draw offered load, admissions and goodput over time, a panel a class or a principal."""
     with styled():
-        groups = _class_groups(result)
+        groups = _groups(view, result, by)
         fig = new_figure(0.8 + 1.75 * len(groups))
         axes = fig.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
-        for ax, (title, classes) in zip(axes, groups, strict=True):
-            panels.load(ax, view, classes)
+        for ax, (title, names) in zip(axes, groups, strict=True):
+            panels.load(ax, view, by, names)
             ax.set_title(short(title))
             ax.set_ylabel("per second")
         panels.key_above(axes[0])
         panels.time_axis(axes[-1], view)
-        return _finished(fig, result, "offered, admitted and completed load", _load_words(result))
+        subject = f"offered, admitted and completed load{' by principal' if by == 'principal' else ''}"
+        return _finished(fig, result, subject, _load_words(result))
 
 
 def queue_depth(view: SeriesView, result: Result) -> ReportFigure:
@@ -95,7 +97,8 @@ def wait_distribution(view: SeriesView, result: Result) -> ReportFigure:
         panels.key_above(ax)
         ax.set_xlabel("waited no longer than (linear to 1 ms, then logarithmic)")
         ax.set_ylabel("share of admitted attempts")
-        p99 = [f"{name} {_said(row)}" for name, row in result.by("queue.wait.p99", "class").items()]
+        metric = "queue.wait.p99"
+        p99 = [f"{name} {reading.figure(metric, row)}" for name, row in result.by(metric, "class").items()]
         words = f"99th percentile by class: {listing(p99)}." if p99 else ""
         return _finished(fig, result, "how long admitted attempts waited", words)
 
@@ -109,8 +112,9 @@ def amplification(view: SeriesView, result: Result) -> ReportFigure:
         panels.key_above(ax)
         ax.set_ylabel("attempts an arrival")
         panels.time_axis(ax, view)
-        whole = result.observed("retry.amplification")
-        words = "" if whole is None else f"Over the whole run {_said(whole)} attempts an arrival."
+        metric = "retry.amplification"
+        whole = result.observed(metric)
+        words = "" if whole is None else f"Over the whole run {reading.figure(metric, whole)} attempts an arrival."
         return _finished(fig, result, "retry amplification over the last 10 s", words)
 
 
@@ -143,6 +147,28 @@ def fairness(result: Result) -> ReportFigure:
         return _finished(fig, result, "shares of demand and goodput", words)
 
 
+def bucket_levels(view: SeriesView, result: Result, profile: Mapping[str, object]) -> ReportFigure:
+    """Draw how full the emptiest buckets were over time, worked out bin by bin.
+
+    Args:
+        view: The run's series.
+        result: The run's record, for the verdict.
+        profile: The ``profile:`` block it was made under.
+    """
+    with styled():
+        shown = buckets.bucket_levels(view, profile)[:PANELS_MAX]
+        fig = new_figure(0.9 + 1.3 * max(len(shown), 1))
+        axes = fig.subplots(max(len(shown), 1), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, level in zip(axes, shown, strict=False):
+            panels.bucket(ax, view, level)
+            ax.set_title(f"{short(level.name)}: full at {rounded(level.size)}")
+            ax.set_ylabel("of its size")
+        panels.time_axis(axes[-1], view)
+        said = [f"{level.name} fell to {rounded(100 * level.lowest, 0)} %" for level in shown]
+        words = f"The emptiest: {listing(said)}." if said else "No bucket's draws are known."
+        return _finished(fig, result, "how full the buckets were", words)
+
+
 def _finished(fig: ReportFigure, result: Result, subject: str, words: str) -> ReportFigure:
     """Put the verdict and the subject into the title, and the words where a screen reader finds them."""
     finish(fig, f"{result.verdict}: {subject}", style.VERDICT_COLOURS[result.verdict])
@@ -150,14 +176,20 @@ def _finished(fig: ReportFigure, result: Result, subject: str, words: str) -> Re
     return fig
 
 
-def _class_groups(result: Result) -> list[tuple[str, list[str]]]:
-    """Return the title and the classes of each panel, those with most arrivals first; no class means the whole run."""
-    demand = {name: row.exact or Fraction(0) for name, row in result.by("arrivals", "class").items()}
+def _groups(view: SeriesView, result: Result, by: str) -> list[tuple[str, list[str]]]:
+    """Return the title and the names of each panel, those with most arrivals first; no name means the whole run.
+
+    Where there are too many principals for series of their own, only the whole run is left.
+    """
+    demand = {name: row.exact or Fraction(0) for name, row in result.by("arrivals", by).items()}
+    if by == "principal":
+        demand = {name: demand[name] for name in by_label(view.series, "arrivals", by) if name in demand}
     names = sorted(demand, key=lambda name: -demand[name])
     if len(names) > PANELS_MAX:
         own, rest = names[: PANELS_MAX - 1], names[PANELS_MAX - 1 :]
-        return [*((f"class {name}", [name]) for name in own), (f"{len(rest)} other classes", rest)]
-    return [(f"class {name}", [name]) for name in names] or [("all requests", [])]
+        others = "other classes" if by == "class" else f"other {by}s"
+        return [*((f"{by} {name}", [name]) for name in own), (f"{len(rest)} {others}", rest)]
+    return [(f"{by} {name}", [name]) for name in names] or [("all requests", [])]
 
 
 def _shares(result: Result, metric: str) -> dict[str, Fraction]:
@@ -166,19 +198,16 @@ def _shares(result: Result, metric: str) -> dict[str, Fraction]:
     return {name: figure / whole for name, figure in figures.items()} if whole else {}
 
 
-def _said(row: Observation) -> str:
-    return with_unit(row.value, row.unit)
-
-
 def _load_words(result: Result) -> str:
     names = ("arrivals", "attempts", "completed", "shed", "cancelled")
-    said = [f"{_said(row)} {name}" for name in names if (row := result.observed(name)) is not None]
+    said = [f"{reading.figure(name, row)} {name}" for name in names if (row := result.observed(name)) is not None]
     return f"In all {listing(said)}." if said else ""
 
 
 def _queue_words(result: Result) -> str:
     named = (("at most", "queue.length.max"), ("on average", "queue.length.mean"))
-    said = [f"{word} {_said(row)}" for word, metric in named if (row := result.observed(metric)) is not None]
+    found = ((word, metric, result.observed(metric)) for word, metric in named)
+    said = [f"{word} {reading.figure(metric, row)}" for word, metric, row in found if row is not None]
     return f"Waiting requests: {listing(said)}." if said else ""
 
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from sim.report.peaks import Peaks
 from sim.report.result import Result
+from sim.report.scopes import Scope, scopes
 from sim.report.text import rounded, with_seconds
 from tollgate.core.units import NS_PER_MIN, NS_PER_S
 
@@ -71,16 +72,6 @@ class Headroom:
         return ceil(max(self.offered, self.peak - (self.peak_bound - self.bound)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """A pool or a principal: how observations label it and how sentences name it."""
-
-    label: Mapping[str, str]
-    name: str
-    path: str
-    limits: Mapping[str, object]
-
-
 def headroom(
     result: Result,
     profile: Mapping[str, object],
@@ -102,7 +93,7 @@ def headroom(
         At most one row a limit for the workspace, each provider, and the principal that is nearest to that limit.
     """
     meter = _Meter(result, phases_ns, sum(phases_ns.values()), tokens or {}, peaks)
-    workspace, providers, principals = _scopes(profile)
+    workspace, providers, principals = scopes(profile)
     rows = [*meter.rows(workspace)]
     for provider in providers:
         rows.extend(meter.rows(provider))
@@ -130,27 +121,26 @@ class _Meter:
     tokens: Mapping[str, int]
     peaks: Peaks | None
 
-    def rows(self, scope: _Scope) -> Iterator[Headroom]:
+    def rows(self, scope: Scope) -> Iterator[Headroom]:
         """Yield a row for each limit of a scope whose load is known."""
         for limit, unit, load, burst in (
             ("concurrency", "calls", self._calls(scope), None),
             ("requests_per_minute", "a minute", self._requests_per_minute(scope), "requests_burst"),
             ("tokens_per_second", "tokens/s", self._tokens_per_second(scope), "tokens_burst"),
         ):
-            bound = _bound(scope, limit)
+            bound = scope.bound(limit)
             if bound is None or load is None:
                 continue
-            # By default a bucket holds one minute's worth of requests, one second's worth of tokens, and at least 1.
-            extra = None if burst is None else _bound(scope, burst) or Fraction(max(1, bound // 1))
+            extra = None if burst is None else scope.burst(limit, burst)
             yield self._flow(scope, limit, f"{scope.path}.{limit}", bound, unit, load, extra)
-        longest, bound = self.result.exact("queue.length.max", **scope.label), _bound(scope, "max_queue_length")
+        longest, bound = self.result.exact("queue.length.max", **scope.label), scope.bound("max_queue_length")
         if bound is not None and longest is not None:
             path = f"{scope.path}.max_queue_length"
             yield Headroom(scope.name, "max_queue_length", path, bound, "waiting", longest, is_buffer=True)
 
-    def shares(self, principal: _Scope, workspace: _Scope) -> Iterator[Headroom]:
+    def shares(self, principal: Scope, workspace: Scope) -> Iterator[Headroom]:
         """Yield the row for a principal's share of the workspace's calls: rounded down, at least one."""
-        share, whole = _bound(workspace, "max_principal_share"), _bound(workspace, "concurrency")
+        share, whole = workspace.bound("max_principal_share"), workspace.bound("concurrency")
         calls = self._calls(principal)
         if share is not None and whole is not None and calls is not None:
             cap, path = Fraction(max(1, share * whole // 1)), f"{workspace.path}.max_principal_share"
@@ -158,7 +148,7 @@ class _Meter:
 
     def _flow(
         self,
-        scope: _Scope,
+        scope: Scope,
         limit: str,
         path: str,
         bound: Fraction,
@@ -178,7 +168,7 @@ class _Meter:
         carried = bound if burst is None else bound + burst * spread_ns / length_ns
         return Headroom(scope.name, limit, path, bound, unit, load, peak, carried, over)
 
-    def _stretch(self, scope: _Scope, unit: str) -> Fraction | None:
+    def _stretch(self, scope: Scope, unit: str) -> Fraction | None:
         """Return the load over the scope's busiest stretch, in ``unit``; None without series of it."""
         if self.peaks is None:
             return None
@@ -187,7 +177,7 @@ class _Meter:
         most = self.peaks.most("tokens" if unit == "tokens/s" else "attempts", scope.label)
         return None if most is None else most * _PER_NS[unit]
 
-    def _calls(self, scope: _Scope) -> Fraction | None:
+    def _calls(self, scope: Scope) -> Fraction | None:
         """Return the calls that would be in service if all were admitted.
 
         By Little's law calls in service are proportional to admissions a second, so the mean seen is divided by the
@@ -195,21 +185,21 @@ class _Meter:
         """
         return self._if_all_admitted(scope, self.result.exact("active.mean", **scope.label))
 
-    def _requests_per_minute(self, scope: _Scope) -> Fraction | None:
+    def _requests_per_minute(self, scope: Scope) -> Fraction | None:
         attempts = self.result.exact("attempts", **scope.label)
         return attempts * NS_PER_MIN / self.window_ns if attempts is not None and self.window_ns else None
 
-    def _tokens_per_second(self, scope: _Scope) -> Fraction | None:
+    def _tokens_per_second(self, scope: Scope) -> Fraction | None:
         asked = self.tokens.get(scope.name)
         if asked is None or not self.window_ns:
             return None
         return Fraction(asked * NS_PER_S, self.window_ns)
 
-    def _if_all_admitted(self, scope: _Scope, carried: Fraction | None) -> Fraction | None:
+    def _if_all_admitted(self, scope: Scope, carried: Fraction | None) -> Fraction | None:
         admitted = self.result.exact("admission.ratio", **scope.label)
         return carried / admitted if carried is not None and admitted else carried
 
-    def _busiest(self, scope: _Scope) -> tuple[str | None, Fraction]:
+    def _busiest(self, scope: Scope) -> tuple[str | None, Fraction]:
         """Return the phase with most attempts a second, and its rate over the mean rate.
 
         Where the record does not split a scope by phase, the whole run's rhythm stands in for it.
@@ -227,38 +217,19 @@ class _Meter:
         return None, Fraction(1)
 
 
-def _bound(scope: _Scope, limit: str) -> Fraction | None:
-    """Return a positive limit of a scope; none where it is absent or zero (a ratio to zero says nothing)."""
-    value = scope.limits.get(limit)
-    if not isinstance(value, int | str) or isinstance(value, bool):
-        return None
-    return Fraction(value) or None
-
-
-def _scopes(profile: Mapping[str, object]) -> tuple[_Scope, list[_Scope], list[_Scope]]:
-    """Return the workspace, the providers and the principals of a profile."""
-
-    def named(kind: str, word: str) -> list[_Scope]:
-        items = _limits(profile.get(kind)).items()
-        return [
-            _Scope({word: name}, f"{word} {name}", f"profile.{kind}.{name}", _limits(limits)) for name, limits in items
-        ]
-
-    workspace = _Scope({}, "workspace", "profile.workspace", _limits(profile.get("workspace")))
-    return workspace, named("providers", "provider"), named("principals", "principal")
-
-
-def _limits(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def with_unit(figure: Fraction, row: Headroom) -> str:
     """Return a figure of a row as text with the row's unit."""
     return f"{rounded(figure)} {row.unit}"
 
 
-def first_sentence(first: Headroom, *, was_refused: bool) -> str:
-    """Return which limit binds first, or that none was exceeded though requests were refused for want of room."""
+def first_sentence(first: Headroom, *, was_refused: bool, interrupted: str | None = None) -> str:
+    """Return which limit binds first, or that none was exceeded though requests were refused for want of room.
+
+    Args:
+        first: The fullest limit.
+        was_refused: Whether requests were refused for want of room.
+        interrupted: What kept calls from providers beside limits, as a sentence; None if nothing did.
+    """
     if first.peak is None or first.use == first.offered / first.bound:
         load, over, burst = first.offered, "on average", ""
     else:
@@ -267,9 +238,9 @@ def first_sentence(first: Headroom, *, was_refused: bool) -> str:
     what = f"{first.limit} of {first.scope}, offered {with_unit(load, first)} {over}"
     limit = f"limit {with_unit(first.bound, first)}{burst}"
     if first.use > 1 or not was_refused:
-        return f"Binds first: {what}, {limit}."
+        return " ".join(filter(None, (f"Binds first: {what}, {limit}.", interrupted)))
     span = f" over {first.peak_over.removeprefix('its busiest ')}" if first.peak_over else ""
-    return (
-        f"No limit compared here was exceeded on average{span}: refusals came from shorter bursts, "
-        f"or from a limit that is not compared. Nearest: {what}, {limit}."
-    )
+    none, nearest = f"No limit compared here was exceeded on average{span}", f"Nearest: {what}, {limit}."
+    if interrupted is not None:
+        return f"{none}. {interrupted} {nearest}"
+    return f"{none}: refusals came from shorter bursts, or from a limit that is not compared. {nearest}"

@@ -11,7 +11,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sim.report import advice, breach, commands, figures, story, tables
+from sim.report import advice, breach, commands, figures, reading, story, tables
+from sim.report.buckets import bucket_levels
 from sim.report.report import Report
 from sim.report.style import ReportFigure, svg
 
@@ -39,6 +40,8 @@ def render(report: Report) -> str:
         refusals=tables.refusals(report),
         refused_principals=tables.refused_principals(result),
         times=tables.times(result),
+        fairness=tables.fairness(result),
+        providers=tables.providers(result),
         worst=tables.worst(report),
         steps=advice.next_steps(report),
         provenance=report.record["provenance"][: tables.ROWS_MAX],
@@ -46,6 +49,7 @@ def render(report: Report) -> str:
         again=commands.again(report),
         verify=commands.verify(report),
         digests=tables.digests(report.record),
+        how=reading.HOW,
         files=[*report.record["inputs"], *report.record["artefacts"]],
     )
 
@@ -59,6 +63,10 @@ def _figures(report: Report) -> dict[str, ReportFigure]:
     if view is not None:
         drawn["timeline"] = figures.timeline(view, result)
         drawn["load"] = figures.load(view, result)
+        if len(result.names("principal")) > max(len(result.names("class")), 1):
+            drawn["principals"] = figures.load(view, result, by="principal")
+        if report.profile is not None and bucket_levels(view, report.profile):
+            drawn["buckets"] = figures.bucket_levels(view, result, report.profile)
         drawn["waits"] = figures.wait_distribution(view, result)
     if len(result.names("principal")) > 1:
         drawn["fairness"] = figures.fairness(result)

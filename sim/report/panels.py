@@ -18,10 +18,11 @@ from matplotlib.ticker import FuncFormatter
 from sim.measure.accumulate import PEAK_WINDOW_NS
 from sim.measure.quantiles import LogLinearHistogram, bin_edges
 from sim.measure.series import SeriesView
-from sim.report import style
+from sim.report import reading, style
+from sim.report.buckets import BucketLevel
 from sim.report.result import Gate, Result
 from sim.report.series import Cells, by_label, summed, trailing_ratios
-from sim.report.text import rounded, short, with_unit
+from sim.report.text import rounded, short
 from tollgate.core.units import NS_PER_MS, NS_PER_S
 
 CELLS: Final = 150
@@ -35,8 +36,11 @@ _BANDS: Final = {
     ("breaker", "open"): ("breaker open", style.VERMILLION, "////"),
     ("breaker", "half-open"): ("breaker half-open", style.ORANGE, "||||"),
     ("pause", "paused"): ("pause", style.PURPLE, "\\\\\\\\"),
-    **{("outage", kind): ("outage", style.INK, "xxxx") for kind in ("error", "stall", "slow", "throttle")},
-    ("outage", "ramp"): ("outage fades", style.GREY, ""),
+    ("outage", "error"): ("outage: errors", style.INK, "xxxx"),
+    ("outage", "stall"): ("outage: stall", style.INK, "...."),
+    ("outage", "slow"): ("outage: slow", style.GREY, "----"),
+    ("outage", "throttle"): ("outage: 429s", style.GREY, "++++"),
+    ("outage", "ramp"): ("outage fades", style.SHADE, "////"),
 }
 """Key, colour and hatch of each state that is not the usual one."""
 
@@ -48,21 +52,22 @@ _MARKERS: Final = {"PASS": "o", "FAIL": "X", "INCONCLUSIVE": "D", "INVALID": "s"
 _DASHED: Final = (0, (2, 2))
 _BULLET_END: Final = 2.0  # the axis of bullets ends at twice the bound
 _PHASE_LEVELS: Final = 3
+_KEYS_MAX: Final = 4  # states in a row of the key
 
 
-def load(ax: Axes, view: SeriesView, classes: Sequence[str] = ()) -> None:
-    """Draw offered, admitted and completed load, per second, of some classes together or of the whole run."""
+def load(ax: Axes, view: SeriesView, label: str = "class", names: Sequence[str] = ()) -> None:
+    """Draw offered, admitted and completed load, per second, of some names of a label together or of the whole run."""
     cells = Cells.over(view, CELLS)
     edges_s = [edge / NS_PER_S for edge in cells.edges_ns()]
     highest = 0.0
-    for metric, label, colour, line, width in (
+    for metric, key, colour, line, width in (
         ("attempts", "offered", style.GREY, "-", 1.0),
         ("admitted", "admitted", style.BLUE, "-", 1.8),
         ("completed", "completed (goodput)", style.GREEN, (0, (3, 2)), 1.8),
     ):
-        rates = cells.per_second(summed(view, metric, "class", classes))
+        rates = cells.per_second(summed(view, metric, label, names))
         highest = max(highest, *rates)
-        ax.stairs(rates, edges_s, baseline=None, color=colour, linestyle=line, linewidth=width, label=label)
+        ax.stairs(rates, edges_s, baseline=None, color=colour, linestyle=line, linewidth=width, label=key)
     ax.set_ylim(0, highest * 1.08 or 1)
     _mark_phases(ax, view)
 
@@ -93,13 +98,29 @@ def amplification(ax: Axes, view: SeriesView, result: Result) -> None:
     known = [float("nan") if ratio is None else float(ratio) for ratio in ratios]
     ax.stairs(known, edges_s, baseline=None, color=style.BLUE, label="last 10 s")
     levels = [1.0, *(float(ratio) for ratio in ratios if ratio is not None)]
-    for gate in result.gates:
-        if gate.metric.startswith("retry.amplification") and not gate.where:
-            levels.append(float(gate.bound))
-            label = f"{short(gate.id)} {gate.op} {rounded(gate.bound)}"
-            ax.axhline(levels[-1], color=style.VERMILLION, linewidth=1.2, linestyle=_DASHED, label=label)
+    bounds = [
+        (float(gate.bound), f"{short(gate.id)} {gate.op} {reading.bound(gate)}")
+        for gate in result.gates
+        if gate.metric.startswith("retry.amplification") and not gate.where
+    ]
+    levels += [level for level, _ in bounds]
     room = max(0.05, (max(levels) - min(levels)) * 0.08)
-    ax.set_ylim(min(levels) - room, max(levels) + room)
+    ax.set_ylim(min(levels) - room, max(levels) + 3 * room)  # the upper one has words above it
+    for at, (level, words) in enumerate(sorted(bounds)):
+        ax.axhline(level, color=style.VERMILLION, linewidth=1.2, linestyle=_DASHED)
+        _along(ax, level, words, at_left=bool(at % 2))
+    _mark_phases(ax, view)
+
+
+def bucket(ax: Axes, view: SeriesView, level: BucketLevel) -> None:
+    """Draw a bucket's level as a share of its size: the lowest end of a bin in each cell, so that no dip is lost."""
+    cells = Cells.over(view, CELLS)
+    places = [*cells.starts(), view.bins]
+    lowest = [float(min(level.shares[at:end])) for at, end in pairwise(places)]
+    edges_s = [edge / NS_PER_S for edge in cells.edges_ns()]
+    ax.stairs(lowest, edges_s, baseline=None, color=style.BLUE)
+    ax.set_ylim(0, 1.05)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda part, _: f"{100 * part:g} %"))
     _mark_phases(ax, view)
 
 
@@ -119,7 +140,7 @@ def waits(ax: Axes, curves: dict[str, LogLinearHistogram], gates: Sequence[Gate]
     for gate, bound_ms in zip(gates, bounds_ms, strict=True):
         ax.axvline(bound_ms, color=style.INK, linewidth=1, linestyle=_DASHED)
         ax.annotate(
-            f"{short(gate.id)} {gate.op} {rounded(gate.bound)} ms",
+            f"{short(gate.id)} {gate.op} {reading.bound(gate)}",
             (bound_ms, 0),
             xycoords=("data", "axes fraction"),
             xytext=(-2, 3),
@@ -170,7 +191,7 @@ def shares(ax: Axes, rows: Sequence[tuple[str, float, float]]) -> None:
         ax.plot(demand, at, marker="o", color="white", markeredgecolor=style.INK, markersize=8)
         ax.plot(goodput, at, marker="D", color=style.BLUE, markersize=4.5)
     _name_rows(ax, [name for name, _, _ in rows])
-    ax.set_xlim(left=0)
+    ax.set_xlim(0, 1.04 * max((part for _, *pair in rows for part in pair), default=1) or 1)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda part, _: f"{100 * part:g} %"))
     handles = [
         Line2D(
@@ -212,7 +233,8 @@ def bands(ax: Axes, view: SeriesView, rows: Sequence[BandRow], *, key_below: flo
     looks = dict.fromkeys(look for state, look in _BANDS.items() if state in seen)
     keys = [Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=text) for text, colour, hatch in looks]
     if keys:
-        ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(keys), borderaxespad=key_below)
+        columns = min(len(keys), _KEYS_MAX)
+        ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=columns, borderaxespad=key_below)
     _name_phases(ax, view)
 
 
@@ -231,8 +253,7 @@ def key_above(ax: Axes, handles: Sequence[Line2D] | None = None) -> None:
 
 def gate_text(gate: Gate) -> str:
     """Return a gate's observed figure beside its bound."""
-    unit = gate.asked["unit"]
-    return f"{with_unit(gate.came['observed'], unit)} {gate.op} {with_unit(gate.asked['bound'], unit)}"
+    return f"{reading.observed(gate)} {gate.op} {reading.bound(gate)}"
 
 
 def ecdf(histogram: LogLinearHistogram) -> tuple[list[float], list[float]]:
@@ -251,6 +272,27 @@ def ecdf(histogram: LogLinearHistogram) -> tuple[list[float], list[float]]:
         waits_ms.append(min(bin_edges(index)[1], histogram.maximum) / NS_PER_MS)
         parts.append(below / histogram.count)
     return waits_ms, parts
+
+
+def _along(ax: Axes, level: float, words: str, *, at_left: bool = False) -> None:
+    """Write words above a level line, at its right end or at its left one."""
+    ax.annotate(
+        words,
+        (0.005 if at_left else 0.995, level),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 1.5),
+        textcoords="offset points",
+        ha="left" if at_left else "right",
+        va="bottom",
+        fontsize=8,
+        color=style.VERDICT_COLOURS["FAIL"],
+    )
+
+
+def key_rows(view: SeriesView) -> int:
+    """Return how many rows the key of the bands takes."""
+    states = {(band.kind, band.state) for band in view.bands} & _BANDS.keys()
+    return -(-len(states) // _KEYS_MAX)
 
 
 def _share_of_bound(gate: Gate) -> float | None:

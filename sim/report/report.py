@@ -17,6 +17,7 @@ from sim.manifest.chance import is_drawn
 from sim.manifest.model import Manifest
 from sim.measure.series import SeriesView
 from sim.measure.slowest import SlowRequest
+from sim.report import interruptions
 from sim.report.headroom import Headroom, binding, first_sentence, headroom
 from sim.report.peaks import Peaks
 from sim.report.result import Result
@@ -25,6 +26,9 @@ from tollgate.core.canonical import JSON
 
 _FOR_WANT_OF_ROOM: Final = ("queue-full", "queue-timeout", "concurrency", "requests-per-minute", "tokens-per-second")
 """Reasons of refusals that a higher limit would have spared."""
+
+_IS_CLOSED_LOOP: Final = " is a closed loop of "
+"""What a record says of such a stream where it tells how its observations are to be read."""
 
 
 class Bundle(Protocol):
@@ -137,7 +141,20 @@ class Report:
     def binds_first(self) -> str | None:
         """Which limit binds first, as a sentence; None where no limit is compared."""
         was_refused = any(self.result.exact(f"shed.{reason}") for reason in _FOR_WANT_OF_ROOM)
-        return None if self.binding is None else first_sentence(self.binding, was_refused=was_refused)
+        if self.binding is None:
+            return None
+        return first_sentence(self.binding, was_refused=was_refused, interrupted=self.interruptions)
+
+    @cached_property
+    def interruptions(self) -> str | None:
+        """What kept calls from providers beside limits, as a sentence; None if nothing did."""
+        return interruptions.sentence(self.result, self.series)
+
+    @cached_property
+    def closed_loops(self) -> list[str]:
+        """What is to be said of each stream that is a closed loop: its callers ask less when answers are slow."""
+        said = (check["detail"] for check in self.record["checks"] if check["name"] == "observations")
+        return [note for detail in said for note in detail.split("; ") if _IS_CLOSED_LOOP in note]
 
     @cached_property
     def phase_names(self) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from sim.report import reading
 from sim.report.result import Gate, Result
-from sim.report.text import listing, plural, with_unit
+from sim.report.text import listing, plural
 from tollgate.core.errors import EvidenceError
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -29,6 +30,7 @@ SPOILT: Final[Mapping[str, str]] = {
     "missing": "it has no observation to compare with its bound",
     "not-a-number": "its observation is not a number",
     "wrong-unit": "its observation is in another unit than its bound",
+    "unsettled": "requests had not settled when the run ended",
     "no-arrivals": "no request arrived that it could speak of",
     "implied-bound-broken": "the configuration forbids what was observed, so the code under test let it through",
     "no-deciding-gate": "no gate counts: each is implied by the configuration or only warns",
@@ -46,11 +48,10 @@ ESTIMANDS: Final[Mapping[str, str]] = {
 
 def gate_sentence(gate: Gate) -> str:
     """Return what a gate observed and asked for, in words."""
-    unit = gate.asked["unit"]
     of = listing(f"{key} {value}" for key, value in gate.where.items())
     return (
-        f"{gate.metric}{f' of {of}' if of else ''} came to {with_unit(gate.came['observed'], unit)} "
-        f"and should be {OP_WORDS[gate.op]} {with_unit(gate.asked['bound'], unit)}"
+        f"{gate.metric}{f' of {of}' if of else ''} came to {reading.observed(gate)} "
+        f"and should be {OP_WORDS[gate.op]} {reading.bound(gate)}"
     )
 
 

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sim.report import advice, breach, commands, story, tables
+from sim.report import advice, breach, commands, reading, story, tables
 from sim.report.report import Report
 
 _COLOURS: Final = {"PASS": "32", "FAIL": "31", "INCONCLUSIVE": "33", "INVALID": "35"}
@@ -41,7 +41,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False, page: str 
     parts += [_table("refused", tables.refusals(report))]
     parts += [_table("refused by principal", tables.refused_principals(report.result))]
     parts += [_table("times", tables.times(report.result))]
-    parts += [_worst(report), _files(report, page), _next(report, columns)]
+    parts += [_worst(report), _files(report, columns, page), _next(report, columns)]
     blocks = ["\n".join(line.rstrip() for line in part) for part in parts]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -54,6 +54,8 @@ def _verdict(report: Report, width: int, *, colour: bool) -> Iterator[str]:
     if missed := result.counted("FAIL"):
         yield from _wrapped(breach.first_breach(missed, report.series, report.slowest), width)
     yield from _wrapped(f"{story.MEANINGS[result.verdict]} {story.scope_of_claim(result)}", width)
+    for note in report.closed_loops:
+        yield from _wrapped(f"{note}.", width)
 
 
 def _gates(report: Report, *, colour: bool) -> Iterator[str]:
@@ -88,12 +90,13 @@ def _worst(report: Report) -> Iterator[str]:
         yield f"    {row.command}"
 
 
-def _files(report: Report, page: str | None) -> Iterator[str]:
+def _files(report: Report, width: int, page: str | None) -> Iterator[str]:
     yield f"bundle  {report.path}"
     if page is not None:
         yield f"page    {page}"
     yield f"record  {report.record['digest']}"
     yield f"again   {commands.again(report)}"
+    yield from _wrapped(reading.HOW, width)
 
 
 def _next(report: Report, width: int) -> Iterator[str]:

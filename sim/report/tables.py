@@ -12,14 +12,13 @@ from typing import Final
 
 from sim.evidence.schema import Record
 from sim.measure.slowest import SlowRequest
-from sim.report import commands
+from sim.report import commands, reading
 from sim.report.headroom import Headroom
 from sim.report.headroom import with_unit as load_text
 from sim.report.report import Report
-from sim.report.result import Gate, Observation, Result
+from sim.report.result import Gate, Result
 from sim.report.story import ESTIMANDS, SPOILT
-from sim.report.text import DASH, listing, plural, rounded, with_ms, with_seconds, with_unit
-from tollgate.core.units import NS_PER_MS
+from sim.report.text import DASH, listing, plural, rounded
 
 CLASSES_MAX: Final = 8
 """Classes with a column of their own: a wider table is read by nobody."""
@@ -60,6 +59,32 @@ _TIMES: Final = (
     ("sojourn.p99", "sojourn, p99"),
 )
 """Times, with their headings."""
+
+_FAIRNESS: Final = (
+    ("fairness.jain", "Jain's index of goodput"),
+    ("fairness.service_lag.max", "service lag, most turns"),
+    ("fairness.starvation.max", "starvation, longest"),
+    ("lane.eligible_wait.max", "wait while its turn was possible, longest"),
+)
+"""Figures of fairness, with their headings."""
+
+_PROVIDERS: Final = (
+    ("attempts", "attempts"),
+    ("completed", "completed"),
+    ("failed", "failed"),
+    ("active.mean", "calls in service, mean"),
+    ("active.max", "calls in service, most"),
+    ("utilisation", "of its permits in use"),
+    ("breaker.transitions", "breaker, changes of state"),
+    ("breaker.open_time", "breaker, time open"),
+    ("pause.time", "announced pauses"),
+    ("recovery.time", "recovery after an outage"),
+    ("recovery.metastable", "outages not recovered from"),
+)
+"""Figures of providers, with their headings."""
+
+_OF_PRINCIPALS: Final = ("arrivals", "shed", "admission.ratio")
+"""What is told of a principal whose requests were refused."""
 
 _PLAIN_BASES: Final = ("single-run", "configuration", "host")
 """Bases of a gate that its other columns already tell."""
@@ -107,7 +132,7 @@ class HeadroomRow:
     offered: str
     peak: str
     use: str
-    binds_first: bool
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +164,7 @@ def headroom(report: Report) -> list[HeadroomRow]:
             offered=rounded(row.offered),
             peak=_peak(row),
             use=f"{rounded(100 * row.use, 0)} %",
-            binds_first=row is report.binding,
+            mark="" if row is not report.binding else "binds first" if row.use > 1 else "nearest",
         )
         for row in report.headroom[:ROWS_MAX]
     ]
@@ -147,23 +172,38 @@ def headroom(report: Report) -> list[HeadroomRow]:
 
 def counts(result: Result) -> Table:
     """Return counts and ratios, a column for the whole run and each class."""
-    return _by_class(result, [(metric, metric) for metric in _COUNTS])
+    return _by_label(result, [(metric, metric) for metric in _COUNTS], "class")
 
 
 def times(result: Result) -> Table:
     """Return waits and sojourn times, a column for the whole run and each class."""
-    return _by_class(result, _TIMES)
+    return _by_label(result, _TIMES, "class")
+
+
+def fairness(result: Result) -> Table:
+    """Return how alike principals were served, a column for the whole run and each class; no rows for one principal."""
+    table = _by_label(result, _FAIRNESS, "class")
+    return table if len(result.names("principal")) != 1 else Table(table.head, (), names=1)
+
+
+def providers(result: Result) -> Table:
+    """Return load, states and recovery of the providers, a column for the whole run and each."""
+    return _by_label(result, _PROVIDERS, "provider", names=list(result.by("utilisation", "provider")))
 
 
 def refusals(report: Report) -> Table:
     """Return refused requests by reason and class, a column for each phase."""
     result, phases = report.result, report.phase_names
     metrics = (row["metric"] for row in result.record["observations"] if row["metric"].startswith("shed."))
-    rows = [
-        (metric.removeprefix("shed."), cls, *(_count(result, metric, cls, phase) for phase in phases), _text(whole))
+    found = (
+        (metric, cls, result.observed(metric, **{"class": cls}))
         for metric in dict.fromkeys(metrics)
         for cls in result.names("class")
-        if (whole := result.observed(metric, **{"class": cls})) is not None
+    )
+    rows = [
+        (metric.removeprefix("shed."), cls, *(_count(result, metric, cls, at) for at in phases), whole)
+        for metric, cls, row in found
+        if (whole := reading.figure(metric, row)) != DASH
     ]
     return _cut(Table(("reason", "class", *phases, "all phases"), tuple(rows), names=2))
 
@@ -176,7 +216,7 @@ def refused_principals(result: Result) -> Table:
         return Table(head, (), names=1)
     most = sorted((name for name, count in refused.items() if count), key=lambda name: -(refused[name] or 0))
     rows = tuple(
-        (name, *(_text(result.observed(metric, principal=name)) for metric in ("arrivals", "shed", "admission.ratio")))
+        (name, *(reading.figure(metric, result.observed(metric, principal=name)) for metric in _OF_PRINCIPALS))
         for name in most[:PRINCIPALS_MAX]
     )
     return Table(head, rows, names=1, left_out=len(most) - len(rows))
@@ -222,13 +262,12 @@ def _gate(gate: Gate) -> GateRow:
         )
         if told
     ]
-    unit = gate.asked["unit"]
     return GateRow(
         id=gate.id,
         verdict=gate.verdict,
-        observed=with_unit(gate.came["observed"], unit),
-        bound=f"{gate.op} {with_unit(gate.asked['bound'], unit)}",
-        margin=with_unit(gate.came["margin"], unit),
+        observed=reading.observed(gate),
+        bound=f"{gate.op} {reading.bound(gate)}",
+        margin=reading.margin(gate),
         metric=gate.metric,
         scope=", ".join(f"{key} {value}" for key, value in gate.where.items()) or "whole run",
         runs=str(gate.came["n"]),
@@ -236,17 +275,20 @@ def _gate(gate: Gate) -> GateRow:
     )
 
 
-def _by_class(result: Result, metrics: Sequence[tuple[str, str]]) -> Table:
-    """Return a row for each metric of which there is a figure, a column for the whole run and each class."""
-    classes = result.names("class")
-    scopes: list[dict[str, str]] = [{}, *({"class": cls} for cls in classes[:CLASSES_MAX])]
+def _by_label(
+    result: Result, metrics: Sequence[tuple[str, str]], label: str, names: Sequence[str] | None = None
+) -> Table:
+    """Return a row for each metric of which there is a figure, a column for the whole run and each name."""
+    every = result.names(label) if names is None else names
+    shown = every[:CLASSES_MAX]
+    scopes: list[dict[str, str]] = [{}, *({label: name} for name in shown)]
     rows = [
-        (heading, *(_text(result.observed(metric, **labels)) for labels in scopes))
+        (heading, *(reading.figure(metric, result.observed(metric, **labels)) for labels in scopes))
         for metric, heading in metrics
         if any(result.observed(metric, **labels) for labels in scopes)
     ]
-    head = ("", "whole run", *(f"class {cls}" for cls in classes[:CLASSES_MAX]))
-    return Table(head, tuple(rows), names=1, left_out=max(0, len(classes) - CLASSES_MAX))
+    head = ("", "whole run", *(f"{label} {name}" for name in shown))
+    return Table(head, tuple(rows), names=1, left_out=len(every) - len(shown))
 
 
 def _cut(table: Table) -> Table:
@@ -254,19 +296,10 @@ def _cut(table: Table) -> Table:
     return Table(table.head, rows, table.names, left_out=len(table.rows) - len(rows))
 
 
-def _text(row: Observation | None) -> str:
-    return DASH if row is None else with_unit(row.value, row.unit)
-
-
 def _count(result: Result, metric: str, cls: str, phase: str) -> str:
     """Return a count by reason; records leave out those that did not occur, so absent is zero here."""
     row = result.observed(metric, **{"class": cls}, phase=phase)
-    return "0" if row is None else _text(row)
-
-
-def _whole_ms(ns: int) -> int:
-    """Return a time without its part below a millisecond; the request's own story has it exactly."""
-    return ns - ns % NS_PER_MS
+    return "0" if row is None else reading.figure(metric, row)
 
 
 def _worst(row: SlowRequest, command: str) -> WorstRow:
@@ -276,9 +309,9 @@ def _worst(row: SlowRequest, command: str) -> WorstRow:
     return WorstRow(
         ordinal=row["ordinal"],
         who=f"{row['principal']} on {row['provider']}, phase {row['phase']}",
-        arrived=with_seconds(_whole_ms(row["intended_ns"])),
-        took=with_ms(_whole_ms(row["sojourn_ns"])),
-        waited=with_ms(_whole_ms(row["wait_ns"])),
+        arrived=reading.seconds(row["intended_ns"]),
+        took=reading.ms(row["sojourn_ns"]),
+        waited=reading.ms(row["wait_ns"]),
         outcome=f"{outcome} ({plural(len(attempts), 'attempt')})",
         held_by=listing(holds) or "nothing held it",
         command=command,

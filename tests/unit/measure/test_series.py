@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sim.trace import AttemptOutcome
 from tests.unit.measure.written import MS, Ask, S, Try, shape, write
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import EvidenceError
+from tollgate.decision.limits import AdmissionLimits
 
 
 def recorded(of, written, histograms=None):
@@ -134,6 +136,19 @@ def test_outages_and_their_ramps_are_bands_up_to_the_end_of_the_run():
         Band("outage", "u", "error", 3 * S, 4 * S),
         Band("outage", "u", "slow", 29 * S, 30 * S),
     )
+
+
+def test_tokens_drawn_are_kept_by_admission_where_there_is_a_bucket():
+    tries = (
+        Try(150 * MS, wait=100 * MS, service=200 * MS, tokens=7, outcome=AttemptOutcome.FAILED),
+        Try(S, tokens=7, outcome=AttemptOutcome.SHED, reason=DenyReason.QUEUE_FULL),
+    )
+    for limits in (None, AdmissionLimits(tokens_per_second=Fraction(5))):
+        of = shape(provider_limits=limits)
+        view = recorded(of, write(of, [Ask(tries)]))
+        assert nonzero(view.values("tokens")) == {1: 7, 10: 7}
+        assert nonzero(view.values("drawn")) == ({} if limits is None else {2: 7})
+        assert nonzero(view.values("drawn|provider=u")) == nonzero(view.values("drawn"))
 
 
 def test_names_carry_their_labels():

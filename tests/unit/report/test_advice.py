@@ -42,7 +42,7 @@ def test_another_seed_is_offered(passing):
 def test_no_other_seed_is_offered_where_nothing_is_drawn(make_record, make_report):
     report = make_report(make_record("PASS"), is_drawn=False)
     assert not any("--seed" in command for command in commands(report))
-    assert any("another seed gives the same" in step.text for step in next_steps(report))
+    assert any("another random seed gives the same" in step.text for step in next_steps(report))
 
 
 def test_what_a_run_was_given_stays_in_what_is_offered_next(make_record, make_report):

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sim.measure.quantiles import LogLinearHistogram
+from sim.measure.series import Band
 from sim.report import figures, panels
 from sim.report.style import CYCLE, VERDICT_COLOURS, svg
 
@@ -145,3 +147,38 @@ def test_long_names_leave_room_for_the_figure(make_record, make_report, draw_all
     for fig in draw_all(report).values():  # a layout without room is a warning, and a warning fails
         text = svg(fig)
         assert long not in text.split(">", 1)[1]
+
+
+def drawn(ax, label):
+    """The heights of the steps under a label of the key."""
+    (line,) = (patch for patch in ax.patches if patch.get_label() == label)
+    return list(line.get_data().values)
+
+
+def test_load_is_drawn_as_the_series_have_it(failing):
+    # 600 bins of 0.5 s in 150 cells of 2 s: arrivals 4, 5, 4, 5 of class noisy, each 8th of them retried: 0.
+    ax = figures.load(failing.series, failing.result).axes[0]
+    assert ax.get_title(loc="left") == "class noisy"
+    assert drawn(ax, "offered")[0] == sum(failing.series.values("attempts|class=noisy")[:4]) / 2 == 9.0
+    assert drawn(ax, "completed (goodput)")[0] == 9.0
+    assert len(drawn(ax, "offered")) == 150
+
+
+def test_load_by_principal_has_a_panel_for_each_that_has_series(failing, make_report):
+    series = dict(failing.series.series)
+    for name in ("attempts", "admitted", "completed", "arrivals"):
+        series[f"{name}|principal=noisy"] = series[f"{name}|class=noisy"]
+    report = make_report(failing.record, series=replace(failing.series, series=series))
+    fig = figures.load(report.series, report.result, by="principal")
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["principal noisy"]
+    assert drawn(fig.axes[0], "offered")[0] == 9.0
+    without = figures.load(failing.series, failing.result, by="principal")
+    assert [ax.get_title(loc="left") for ax in without.axes] == ["all requests"]
+
+
+def test_outages_are_bands_with_a_key_of_their_own(failing):
+    outages = [Band("outage", "primary", kind, 0, 10**9) for kind in ("error", "stall", "slow", "throttle")]
+    view = replace(failing.series, bands=(*failing.series.bands, *outages, Band("outage", "primary", "ramp", 5, 9)))
+    text = svg(figures.bands(view, failing.result))
+    for said in ("outage primary", "outage: errors", "outage: stall", "outage: slow", "outage: 429s", "outage fades"):
+        assert f">{said}<" in text

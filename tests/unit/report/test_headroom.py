@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.report.headroom import binding, headroom
+from sim.report.headroom import binding, first_sentence, headroom
 from sim.report.result import Result
 
 S = 10**9
@@ -113,3 +113,29 @@ def test_an_absent_limit_or_figure_makes_no_row(rows_of):
     assert rows_of([], {"workspace": {"concurrency": 4}}, {"all": S}) == {}
     assert rows_of([observation("active.mean", "1.000000")], {}, {"all": S}) == {}
     assert binding([]) is None
+
+
+@pytest.fixture
+def fullest(rows_of):
+    """Return a way to make the only limit: 10 calls, and so many offered."""
+
+    def fullest(calls):
+        observations = [observation("active.mean", calls)]
+        return binding(list(rows_of(observations, {"workspace": {"concurrency": 10}}, {"all": S}).values()))
+
+    return fullest
+
+
+def test_refusals_that_no_limit_explains_are_owed_to_what_interrupted(fullest):
+    said = first_sentence(fullest("4.000000"), was_refused=True, interrupted="Beside the limits, it rained.")
+    assert said == (
+        "No limit compared here was exceeded on average. Beside the limits, it rained. "
+        "Nearest: concurrency of workspace, offered 4 calls on average, limit 10 calls."
+    )
+    assert "shorter bursts" in first_sentence(fullest("4.000000"), was_refused=True)
+
+
+def test_a_limit_that_is_exceeded_still_binds_first(fullest):
+    said = first_sentence(fullest("14.000000"), was_refused=True, interrupted="Beside the limits, it rained.")
+    assert said.startswith("Binds first: concurrency of workspace, offered 14 calls")
+    assert said.endswith("limit 10 calls. Beside the limits, it rained.")

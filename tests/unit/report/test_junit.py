@@ -88,7 +88,7 @@ def test_the_file_is_red_exactly_where_the_exit_code_is_not_0(any_report):
 def test_a_missed_gate_is_a_failure_that_says_what_came_out(failing):
     tag, message = outcomes(parsed(failing))["quiet-admitted"]
     assert tag == "failure"
-    assert message.startswith("FAIL: admission.ratio of class quiet came to 0.941111 and should be at least 0.95")
+    assert message.startswith("FAIL: admission.ratio of class quiet came to 94.11 % and should be at least 95 %")
 
 
 def test_an_undecided_gate_is_a_failure_and_an_invalid_one_an_error(inconclusive, invalid):

@@ -19,13 +19,13 @@ def tables(text: str) -> list[list[list[str]]]:
 def test_it_begins_with_verdict_and_reason(failing):
     lines = markdown.render(failing).split("\n\n")
     assert lines[0] == "## FAIL: noisy-neighbour 1.0.0, seed 2601"
-    assert lines[1].startswith("quiet-admitted does not hold: admission.ratio of class quiet came to 0.941111")
+    assert lines[1].startswith("quiet-admitted does not hold: admission.ratio of class quiet came to 94.11 %")
 
 
 def test_it_has_gates_refusals_and_the_command_that_reproduces_it(failing):
     text = markdown.render(failing)
     gates, refusals = tables(text)
-    assert gates[1] == ["quiet-admitted", "**FAIL**", "0.941111", "\\>= 0.95", "-0.008889", ""]
+    assert gates[1] == ["quiet-admitted", "**FAIL**", "94.11 %", "\\>= 95 %", "-0.89 points", ""]
     assert gates[4][5] == "implied by the configuration, not counted"
     assert refusals[0] == ["reason", "class", "load", "spike", "soak", "all phases"]
     assert ["queue-timeout", "noisy", "0", "73", "7", "80"] in refusals

@@ -12,14 +12,14 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 def test_a_summary_begins_with_verdict_and_reason(failing):
     lines = summary.render(failing).splitlines()
     assert lines[0] == "FAIL  noisy-neighbour 1.0.0, seed 2601"
-    assert lines[1].startswith("quiet-admitted does not hold: admission.ratio of class quiet came to 0.941111")
+    assert lines[1].startswith("quiet-admitted does not hold: admission.ratio of class quiet came to 94.11 %")
 
 
 def test_a_summary_says_what_the_page_says(failing):
     text = " ".join(summary.render(failing, page="out/report.html").split())
     for said in (
         "First breach (quiet-admitted)",
-        "quiet-admitted FAIL 0.941111 >= 0.95 -0.008889 1",
+        "quiet-admitted FAIL 94.11 % >= 95 % -0.89 points 1",
         "implied by the configuration, not counted",
         "Binds first: max_principal_share of principal noisy",
         "queue-timeout noisy 0 73 7 80",
@@ -27,7 +27,7 @@ def test_a_summary_says_what_the_page_says(failing):
         "tollgate explain out/noisy-neighbour-ffffffffffff --request 1840",
         "bundle out/noisy-neighbour-ffffffffffff",
         "page out/report.html",
-        "again tollgate run manifests/noisy-neighbour.yaml next",
+        "again tollgate run manifests/noisy-neighbour.yaml Figures are rounded for reading",
         "--set profile.workspace.concurrency=12",
     ):
         assert said in text

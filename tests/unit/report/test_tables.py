@@ -9,9 +9,9 @@ def test_every_gate_is_shown_with_what_the_record_says(failing):
     assert [row.id for row in rows] == [row["id"] for row in failing.record["plan"]["gates"]]
     missed = rows[0]
     assert (missed.observed, missed.bound, missed.margin, missed.verdict) == (
-        "0.941111",
-        ">= 0.95",
-        "-0.008889",
+        "94.11 %",
+        ">= 95 %",
+        "-0.89 points",
         "FAIL",
     )
     assert (missed.scope, missed.runs) == ("class quiet", "1")
@@ -65,7 +65,7 @@ def test_of_principals_that_share_a_class_those_refused_most_come_first(make_rec
     rows += [counted("shed", place, principal=f"p{place}") for place in range(12)]
     rows += [counted("admission.ratio", "0.250000", principal="p11")]
     table = tables.refused_principals(Result(make_record("PASS", observations=rows)))
-    assert table.rows[0] == ("p11", "10", "11", "0.25")
+    assert table.rows[0] == ("p11", "10", "11", "25 %")
     assert [row[0] for row in table.rows] == [f"p{place}" for place in range(11, 1, -1)]
     assert table.left_out == 1  # p1; p0 was refused nothing
 
