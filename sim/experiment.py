@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sim import host
 from sim.baselines.harness import run_reference
-from sim.kernel import Kernel
+from sim.kernel import Kernel, Progress
 from sim.manifest import with_overrides
 from sim.manifest.model import Discipline, Manifest
 from sim.measure import CheckResult, Instruments, Observation, SeriesView, SlowRequest
+from sim.measure.frames import KeptRows, Tables, observations_frame, series_frame
+from sim.measure.shape import RunShape
 from sim.targets.controller import build
 from sim.textformats import LineDigest, TextOut, arrival_line, arrival_lines
 from sim.trace import Trace
@@ -23,11 +26,13 @@ from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock, ArrivalRow
 from sim.workload.closed import populations
 from sim.world import World
 from sim.world.loops import Heard
-from tollgate.core.errors import CallerError, ConfigError
+from tollgate.core.errors import CallerError, ConfigError, EvidenceError
 from tollgate.core.units import NS_PER_MS
 
-Progress = Callable[[int, int], None]
-"""Is told the simulated instant and the end of the arrivals, both in ns, now and then."""
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sim.explain import Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class Run:
         outcomes_sha256: Hex digest of the outcomes' text; likewise.
         end_ns: End of the run, ns.
         host: Figures of the machine.
+        tables: The frames behind ``requests`` and ``attempts``.
     """
 
     manifest: Manifest = field(repr=False)
@@ -59,6 +65,67 @@ class Run:
     outcomes_sha256: str
     end_ns: int
     host: dict[str, int | str] = field(repr=False)
+    tables: Tables | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """Every request as a row of a data frame; columns in :data:`sim.measure.frames.REQUESTS`.
+
+        Without ``keep_rows`` the manifest is run again when this or ``attempts`` is first asked for.
+
+        Raises:
+            CallerError: If the run was not made by :func:`run`.
+            EvidenceError: If run again, it gave other observations.
+        """
+        return self._tables.requests
+
+    @property
+    def attempts(self) -> pd.DataFrame:
+        """Every attempt that ended, likewise; columns in :data:`sim.measure.frames.ATTEMPTS`."""
+        return self._tables.attempts
+
+    @property
+    def series_frame(self) -> pd.DataFrame:
+        """The series as a data frame, a row a bin (:func:`sim.measure.frames.series_frame`).
+
+        Raises:
+            CallerError: If only observations were asked for.
+        """
+        if self.series is None:
+            raise CallerError("the run has no series: only observations were asked for")
+        return series_frame(self.series)
+
+    @property
+    def observations_frame(self) -> pd.DataFrame:
+        """The observations as a data frame; columns in :data:`sim.measure.frames.OBSERVATIONS`."""
+        return observations_frame(self.observations)
+
+    @property
+    def _tables(self) -> Tables:
+        if self.tables is None:
+            raise CallerError("the run has no rows: it was not made by sim.run")
+        return self.tables
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows. The gates are judged here, from the record that the run would leave."""
+        from sim.evidence import describe_tool, pack  # noqa: PLC0415 - a run in itself knows no records
+        from sim.report import shown  # noqa: PLC0415 - draws with matplotlib, which takes a second to import
+        from sim.report.result import Result  # noqa: PLC0415
+
+        return shown.html(Result(pack(self, describe_tool()).record), self.series)
+
+    def explain(self, ordinal: int) -> Story:
+        """Return the story of one request; printed, it reads as ``tollgate explain`` tells it.
+
+        Args:
+            ordinal: Its place among the arrivals, from 0.
+
+        Raises:
+            ConfigError: If the run has no such request.
+        """
+        from sim.explain import explain  # noqa: PLC0415 - most runs are not asked
+
+        return explain(self.manifest, ordinal)
 
     def value(self, metric: str, where: Mapping[str, str] | None = None) -> int | str:
         """Return one observed figure: a count as an integer, everything else as decimal text in the metric's unit.
@@ -83,6 +150,7 @@ def run(
     discipline: Discipline | None = None,
     seed: int | None = None,
     observations_only: bool = False,
+    keep_rows: bool = False,
     arrivals_out: TextOut | None = None,
     outcomes_out: TextOut | None = None,
     progress: Progress | None = None,
@@ -95,6 +163,8 @@ def run(
         seed: Another seed than the manifest's.
         observations_only: Leave out series, slowest requests and the digests of arrivals and outcomes; memory then
             stays flat in the number of arrivals, and the run is faster.
+        keep_rows: Keep the row of each request and attempt for ``Run.requests`` and ``Run.attempts``, 120 bytes each;
+            without it they are made by running the manifest again.
         arrivals_out: Where the arrivals' text goes, if anywhere.
         outcomes_out: Where the outcomes' text goes, if anywhere.
         progress: Is told how far the run is.
@@ -111,7 +181,8 @@ def run(
             "", manifest.name, f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
         )
     instruments = Instruments(manifest, outcomes_out, observations_only=observations_only)
-    trace = Trace(instruments.consumers)
+    kept = KeptRows() if keep_rows else None
+    trace = Trace(instruments.consumers if kept is None else (*instruments.consumers, kept))
     arrivals = None if observations_only and arrivals_out is None else LineDigest(arrivals_out)
     began_ns = host.cpu_ns()
     simulate = _simulate_reference if manifest.discipline == "reference" else _simulate
@@ -131,7 +202,27 @@ def run(
         outcomes_sha256="" if observations_only else instruments.outcomes_sha256(),
         end_ns=end_ns,
         host=host.figures(used_ns, end_ns),
+        tables=_tables(manifest, observations, kept),
     )
+
+
+def _tables(manifest: Manifest, observations: Sequence[Observation], kept: KeptRows | None) -> Tables:
+    """Return the frames of a run, whose rows are those that were kept, or come from running it again."""
+    streams = tuple(stream.name for stream in manifest.streams) or (manifest.name,)
+
+    def rows() -> KeptRows:
+        if kept is not None:
+            return kept
+        again, found = KeptRows(), Instruments(manifest, observations_only=True)
+        trace = Trace((*found.consumers, again))
+        simulate = _simulate_reference if manifest.discipline == "reference" else _simulate
+        with host.collector_paused():
+            simulate(manifest, trace, None, None)
+        if found.observations() != observations:
+            raise EvidenceError(f"{manifest.path}: run again, it gave other observations: its inputs or code changed")
+        return again
+
+    return Tables(RunShape.of(manifest), streams, rows)
 
 
 def _simulate(

@@ -45,7 +45,6 @@ def explain(
     from sim.evidence.source import installation_root, source_sha256
     from sim.explain import explain as tell
     from sim.manifest import load
-    from sim.report.explain import render
 
     if subject.is_dir():
         expect_bundle(subject)
@@ -60,5 +59,5 @@ def explain(
     asked = replace(changed(loaded, sets=sets, seed=seed, window=window), discipline=decides)
     with progress.shown(quiet=quiet) as told:
         story = tell(asked, request, progress=told)
-    show(render(story.heading, story.steps), sys.stdout)
+    show(str(story), sys.stdout)
     return Exit.PASS

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, get_args
 
 from sim.evidence import Bundle, Rerun, RerunRequest, RunLike
-from sim.experiment import Progress, run
+from sim.experiment import run
+from sim.kernel import Progress
 from sim.manifest import Manifest, load, with_overrides
 from sim.manifest.model import Discipline
 from tollgate.core.errors import ConfigError, EvidenceError

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from typing import Final
 
 from sim.baselines.harness import run_reference
-from sim.experiment import Progress
 from sim.explain.story import RowsOf, steps
 from sim.explain.watch import Watch
-from sim.kernel import Kernel
+from sim.kernel import Kernel, Progress
 from sim.manifest import Manifest
-from sim.report.explain import ExplainStep
+from sim.report.explain import ExplainStep, render
 from sim.report.text import plural, with_ms
 from sim.targets.controller import build
 from sim.trace import Trace
@@ -46,6 +46,13 @@ class Story:
 
     heading: str
     steps: tuple[ExplainStep, ...]
+
+    def __str__(self) -> str:
+        """Return it as text, a line a step with its checks below."""
+        return render(self.heading, self.steps)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
 
 def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = None) -> Story:

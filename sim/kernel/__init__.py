@@ -27,6 +27,9 @@ class Order(IntEnum):
     END = 4
 
 
+Progress = Callable[[int, int], None]
+"""Is told the simulated instant and the end of the arrivals, both in ns, now and then."""
+
 Callbacks = tuple[Callable[[Any], None], ...]
 
 

@@ -7,6 +7,7 @@ In JSON an integer beyond 2^53-1, which a double cannot hold, is its decimal tex
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -75,6 +76,16 @@ class SeriesView:
         """Return the series of a metric by their labels, such as ``{"": [...], "class=quiet": [...]}``."""
         split = ((name.partition("|"), values) for name, values in self.series.items())
         return {labels: values for (found, _, labels), values in split if found == metric}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: span, bins, and the total of each series of the whole run."""
+        whole = {name: values for name, values in sorted(self.series.items()) if "|" not in name}
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{sum(values)}</td></tr>" for name, values in whole.items())
+        return (
+            f"<table><caption>{self.bins} bins of {self.bin_ns} ns, {self.end_ns} ns in all; "
+            f"{len(self.series)} series, {len(self.histograms)} histograms, {len(self.bands)} bands</caption>"
+            f"<thead><tr><th>series</th><th>sum</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return plain integers and texts; names are values, not keys, so that every key is a plain word."""

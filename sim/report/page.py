@@ -24,7 +24,9 @@ def render(report: Report) -> str:
     """Return the page of a bundle: HTML below ``BYTES_MAX`` bytes in UTF-8."""
     result = report.result
     missed = result.counted("FAIL")
-    return _template().render(
+    return template(
+        "report.html"
+    ).render(
         report=report,
         record=report.record,
         verdict=result.verdict,
@@ -73,7 +75,8 @@ def _figures(report: Report) -> dict[str, ReportFigure]:
     return drawn
 
 
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return a template of this package, which escapes what it is given."""
     environment = Environment(
         loader=PackageLoader("sim.report", "templates"),
         autoescape=True,
@@ -82,4 +85,4 @@ def _template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
