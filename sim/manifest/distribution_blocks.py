@@ -180,24 +180,7 @@ class BoundedParetoAmount(BoundedParetoBlock[Count]):
     """Bounded Pareto, rounded to whole numbers."""
 
 
-AmountPart = Annotated[
-    Annotated[Amount, Tag("bare")]
-    | Annotated[ConstantAmount, Tag("constant")]
-    | Annotated[UniformAmount, Tag("uniform")]
-    | Annotated[ExponentialAmount, Tag("exponential")]
-    | Annotated[LognormalAmount, Tag("lognormal")]
-    | Annotated[GammaAmount, Tag("gamma")]
-    | Annotated[BoundedParetoAmount, Tag("bounded-pareto")]
-    | Annotated[EmpiricalBlock, Tag("empirical")],
-    Discriminator(kind_or_bare),
-]
-
-
-class MixtureAmount(MixtureBlock[AmountPart]):
-    """One of several amounts or laws of amounts."""
-
-
-Amounts = Annotated[
+AmountLaw = (
     Annotated[Amount, Tag("bare")]
     | Annotated[ConstantAmount, Tag("constant")]
     | Annotated[UniformAmount, Tag("uniform")]
@@ -206,9 +189,16 @@ Amounts = Annotated[
     | Annotated[GammaAmount, Tag("gamma")]
     | Annotated[BoundedParetoAmount, Tag("bounded-pareto")]
     | Annotated[EmpiricalBlock, Tag("empirical")]
-    | Annotated[MixtureAmount, Tag("mixture")],
-    Discriminator(kind_or_bare),
-]
+)
+AmountPart = Annotated[AmountLaw, Discriminator(kind_or_bare)]
+
+
+class MixtureAmount(MixtureBlock[AmountPart]):
+    """One of several amounts or laws of amounts."""
+
+
+AnyAmount = AmountLaw | Annotated[MixtureAmount, Tag("mixture")]
+Amounts = Annotated[AnyAmount, Discriminator(kind_or_bare)]
 """A key whose values are whole numbers."""
 
 
@@ -239,24 +229,7 @@ class BoundedParetoLength(BoundedParetoBlock[PositiveMilliseconds]):
     """Bounded Pareto, rounded to whole nanoseconds."""
 
 
-LengthPart = Annotated[
-    Annotated[PositiveMilliseconds, Tag("bare")]
-    | Annotated[ConstantLength, Tag("constant")]
-    | Annotated[UniformLength, Tag("uniform")]
-    | Annotated[ExponentialLength, Tag("exponential")]
-    | Annotated[LognormalLength, Tag("lognormal")]
-    | Annotated[GammaLength, Tag("gamma")]
-    | Annotated[BoundedParetoLength, Tag("bounded-pareto")]
-    | Annotated[EmpiricalBlock, Tag("empirical")],
-    Discriminator(kind_or_bare),
-]
-
-
-class MixtureLength(MixtureBlock[LengthPart]):
-    """One of several lengths or laws of lengths."""
-
-
-Lengths = Annotated[
+LengthLaw = (
     Annotated[PositiveMilliseconds, Tag("bare")]
     | Annotated[ConstantLength, Tag("constant")]
     | Annotated[UniformLength, Tag("uniform")]
@@ -265,7 +238,14 @@ Lengths = Annotated[
     | Annotated[GammaLength, Tag("gamma")]
     | Annotated[BoundedParetoLength, Tag("bounded-pareto")]
     | Annotated[EmpiricalBlock, Tag("empirical")]
-    | Annotated[MixtureLength, Tag("mixture")],
-    Discriminator(kind_or_bare),
-]
+)
+LengthPart = Annotated[LengthLaw, Discriminator(kind_or_bare)]
+
+
+class MixtureLength(MixtureBlock[LengthPart]):
+    """One of several lengths or laws of lengths."""
+
+
+AnyLength = LengthLaw | Annotated[MixtureLength, Tag("mixture")]
+Lengths = Annotated[AnyLength, Discriminator(kind_or_bare)]
 """A key whose values are lengths of time above 0, ms."""

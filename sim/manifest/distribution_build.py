@@ -35,12 +35,7 @@ def amounts(block: shape.Amounts, path: str, inputs: Inputs) -> Distribution:
     Raises:
         ConfigError: For a file that cannot be used, or a lognormal with half of its figures.
     """
-    if isinstance(block, shape.MixtureAmount):
-        parts = enumerate(block.of)
-        return Mixture(
-            tuple((weight, _simple(part, f"{path}.of[{place}][1]", inputs, 1, 0)) for place, (weight, part) in parts)
-        )
-    return _simple(block, path, inputs, 1, 0)
+    return _any(block, path, inputs, 1, 0)
 
 
 def lengths(block: shape.Lengths, path: str, inputs: Inputs) -> Distribution:
@@ -54,19 +49,23 @@ def lengths(block: shape.Lengths, path: str, inputs: Inputs) -> Distribution:
     Raises:
         ConfigError: For a file that cannot be used, or a lognormal with half of its figures.
     """
-    if isinstance(block, shape.MixtureLength):
-        parts = enumerate(block.of)
-        return Mixture(
-            tuple(
-                (weight, _simple(part, f"{path}.of[{place}][1]", inputs, NS_PER_MS, 1))
-                for place, (weight, part) in parts
-            )
+    return _any(block, path, inputs, NS_PER_MS, 1)
+
+
+def _any(block: shape.Amounts | shape.Lengths, path: str, inputs: Inputs, unit: int, least: int) -> Distribution:
+    """Return any distribution; ``unit`` and ``least`` say how the values of a file are read."""
+    if not isinstance(block, shape.MixtureBlock):
+        return _simple(block, path, inputs, unit, least)
+    return Mixture(
+        tuple(
+            (weight, _simple(part, f"{path}.of[{place}][1]", inputs, unit, least))
+            for place, (weight, part) in enumerate(block.of)
         )
-    return _simple(block, path, inputs, NS_PER_MS, 1)
+    )
 
 
 def _simple(block: shape.AmountPart | shape.LengthPart, path: str, inputs: Inputs, unit: int, least: int) -> Simple:
-    """Return one law; ``unit`` and ``least`` say how the values of a file are read."""
+    """Return one law."""
     if isinstance(block, int):
         return Constant(block)
     if isinstance(block, shape.ConstantBlock):

@@ -10,19 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block
-from sim.manifest.distribution_blocks import (
-    Amounts,
-    BoundedParetoAmount,
-    ConstantAmount,
-    EmpiricalBlock,
-    ExponentialAmount,
-    GammaAmount,
-    LognormalAmount,
-    MixtureAmount,
-    UniformAmount,
-    kind_or_bare,
-)
-from sim.manifest.scalars import Amount, Count, PositiveNumber, complaint
+from sim.manifest.distribution_blocks import Amounts, AnyAmount, kind_or_bare
+from sim.manifest.scalars import Count, PositiveNumber, complaint
 
 
 class ExactEstimate(Block):
@@ -69,19 +58,7 @@ def _known_or_not(value: object) -> str | None:
     return "bare word" if value == "unknown" else kind_or_bare(value)
 
 
-AmountsOrUnknown = Annotated[
-    Annotated[Literal["unknown"], Tag("bare word")]
-    | Annotated[Amount, Tag("bare")]
-    | Annotated[ConstantAmount, Tag("constant")]
-    | Annotated[UniformAmount, Tag("uniform")]
-    | Annotated[ExponentialAmount, Tag("exponential")]
-    | Annotated[LognormalAmount, Tag("lognormal")]
-    | Annotated[GammaAmount, Tag("gamma")]
-    | Annotated[BoundedParetoAmount, Tag("bounded-pareto")]
-    | Annotated[EmpiricalBlock, Tag("empirical")]
-    | Annotated[MixtureAmount, Tag("mixture")],
-    Discriminator(_known_or_not),
-]
+AmountsOrUnknown = Annotated[Annotated[Literal["unknown"], Tag("bare word")] | AnyAmount, Discriminator(_known_or_not)]
 """A figure that a caller may leave out."""
 
 
