@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sim.cli import options
 from sim.cli.console import STDOUT, emit, json_text, note, show
 from sim.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from sim.workload.traces.columns import TraceOptions
 
 app = typer.Typer(help="Recorded traffic: look at it, and make a manifest that replays it.", rich_markup_mode=None)
 
@@ -21,54 +27,53 @@ File = Annotated[
         parser=options.path, metavar="FILE", help="The trace: CSV, JSON lines or an access log.", show_default=False
     ),
 ]
-Format = Annotated[str | None, typer.Option("--format", metavar="csv|jsonl|clf", help="How rows are written.")]
-TimeColumn = Annotated[str | None, typer.Option(metavar="C", help="Column of the instants.")]
-TimeUnit = Annotated[str | None, typer.Option(metavar="date-time|s|ms|us|ns", help="What they are written in.")]
-TimeIs = Annotated[
-    str | None, typer.Option(metavar="start|end", help="Whether they start or end a request; an end needs a duration.")
-]
-TokensColumns = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Columns whose sum is the size of a request; empty for none.")
-]
-PrincipalColumn = Annotated[str | None, typer.Option(metavar="C", help="Whom a request belongs to; empty for none.")]
-DurationColumn = Annotated[str | None, typer.Option(metavar="C", help="How long a request took; empty for none.")]
-DurationUnit = Annotated[str | None, typer.Option(metavar="s|ms|us|ns", help="What that is written in.")]
-MissingSize = Annotated[int | None, typer.Option(metavar="N", help="What a missing size counts as; counted.")]
-Sort = Annotated[bool, typer.Option("--sort", help="Put rows that step back in time into order; counted.")]
-Split = Annotated[
-    bool,
-    typer.Option("--split-on-step-back", help="Lay captures that follow each other in the file end to end; counted."),
-]
-Segment = Annotated[int | None, typer.Option(metavar="K", help="Take only the K-th of these captures.")]
-SegmentGap = Annotated[str | None, typer.Option(metavar="S", help="Leave so many seconds between two of them.")]
-DropInvalid = Annotated[bool, typer.Option("--drop-invalid", help="Leave out rows that cannot be used; counted.")]
 
 
-@app.command("inspect")
-def inspect(
-    file: File,
+def _reading(
     *,
-    format_: Format = None,
-    time_column: TimeColumn = None,
-    time_unit: TimeUnit = None,
-    time_is: TimeIs = None,
-    tokens_columns: TokensColumns = None,
-    principal_column: PrincipalColumn = None,
-    duration_column: DurationColumn = None,
-    duration_unit: DurationUnit = None,
-    missing_size: MissingSize = None,
-    sort: Sort = False,
-    split_on_step_back: Split = False,
-    segment: Segment = None,
-    segment_gap_seconds: SegmentGap = None,
-    drop_invalid: DropInvalid = False,
-    as_json: options.AsJson = False,
-) -> int:
-    """Describe a trace: rate, burstiness, sizes, what was taken for what, and what to doubt."""
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="csv|jsonl|clf", help="How rows are written.")
+    ] = None,
+    time_column: Annotated[str | None, typer.Option(metavar="C", help="Column of the instants.")] = None,
+    time_unit: Annotated[
+        str | None, typer.Option(metavar="date-time|s|ms|us|ns", help="What they are written in.")
+    ] = None,
+    time_is: Annotated[
+        str | None,
+        typer.Option(metavar="start|end", help="Whether they start or end a request; an end needs a duration."),
+    ] = None,
+    tokens_columns: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns whose sum is the size of a request; empty for none.")
+    ] = None,
+    principal_column: Annotated[
+        str | None, typer.Option(metavar="C", help="Whom a request belongs to; empty for none.")
+    ] = None,
+    duration_column: Annotated[
+        str | None, typer.Option(metavar="C", help="How long a request took; empty for none.")
+    ] = None,
+    duration_unit: Annotated[str | None, typer.Option(metavar="s|ms|us|ns", help="What that is written in.")] = None,
+    missing_size: Annotated[
+        int | None, typer.Option(metavar="N", help="What a missing size counts as; counted.")
+    ] = None,
+    sort: Annotated[bool, typer.Option("--sort", help="Put rows that step back in time into order; counted.")] = False,
+    split_on_step_back: Annotated[
+        bool,
+        typer.Option(
+            "--split-on-step-back", help="Lay captures that follow each other in the file end to end; counted."
+        ),
+    ] = False,
+    segment: Annotated[int | None, typer.Option(metavar="K", help="Take only the K-th of these captures.")] = None,
+    segment_gap_seconds: Annotated[
+        str | None, typer.Option(metavar="S", help="Leave so many seconds between two of them.")
+    ] = None,
+    drop_invalid: Annotated[
+        bool, typer.Option("--drop-invalid", help="Leave out rows that cannot be used; counted.")
+    ] = False,
+) -> TraceOptions:
+    """Return what the user says about a trace. Its parameters are options of every command that reads one."""
     from sim.workload.traces.columns import TraceOptions
-    from sim.workload.traces.inspect import inspect as describe
 
-    reading = TraceOptions(
+    return TraceOptions(
         format=format_,
         time_column=time_column,
         time_unit=time_unit,
@@ -84,6 +89,44 @@ def inspect(
         segment_gap_seconds=segment_gap_seconds,
         drop_invalid=drop_invalid,
     )
+
+
+def _columns(names: str | None) -> tuple[str, ...] | None:
+    """Return the columns of a list with commas; an empty text is an empty list, which says that there are none."""
+    return None if names is None else tuple(name for name in names.split(",") if name)
+
+
+def _reads_a_trace(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of :func:`_reading`, in the place of its own parameter ``reading``.
+
+    typer reads options from a signature, and has no way to share a group of them.
+    """
+    late = {"TraceOptions": object}  # imported by those who call, so unknown to whoever reads a signature here
+    shared = inspect.signature(_reading, eval_str=True, locals=late)
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True, locals=late).parameters.values():
+        parameters += shared.parameters.values() if parameter.name == "reading" else [parameter]
+
+    @wraps(command, assigned=("__name__", "__doc__"))
+    def with_options(**given: Any) -> int:  # noqa: ANN401 - what typer read, each of its own type
+        reading = _reading(**{name: given.pop(name) for name in shared.parameters})
+        return command(reading=reading, **given)
+
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # functions may have one
+    return with_options
+
+
+@app.command("inspect")
+@_reads_a_trace
+def inspect_trace(
+    file: File,
+    *,
+    reading: TraceOptions,
+    as_json: options.AsJson = False,
+) -> int:
+    """Describe a trace: rate, burstiness, sizes, what was taken for what, and what to doubt."""
+    from sim.workload.traces.inspect import inspect as describe
+
     found = describe(file, reading)
     if as_json:
         emit(json_text(found.to_json()))
@@ -93,23 +136,11 @@ def inspect(
 
 
 @app.command("to-manifest")
+@_reads_a_trace
 def to_manifest(
     file: File,
     *,
-    format_: Format = None,
-    time_column: TimeColumn = None,
-    time_unit: TimeUnit = None,
-    time_is: TimeIs = None,
-    tokens_columns: TokensColumns = None,
-    principal_column: PrincipalColumn = None,
-    duration_column: DurationColumn = None,
-    duration_unit: DurationUnit = None,
-    missing_size: MissingSize = None,
-    sort: Sort = False,
-    split_on_step_back: Split = False,
-    segment: Segment = None,
-    segment_gap_seconds: SegmentGap = None,
-    drop_invalid: DropInvalid = False,
+    reading: TraceOptions,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -151,26 +182,9 @@ def to_manifest(
     """Write a manifest that replays every row of a trace at its own time."""
     from sim.cli import files
     from sim.report.text import command
-    from sim.workload.traces.columns import TraceOptions
     from sim.workload.traces.to_manifest import ManifestOptions
     from sim.workload.traces.to_manifest import to_manifest as manifest_of
 
-    reading = TraceOptions(
-        format=format_,
-        time_column=time_column,
-        time_unit=time_unit,
-        time_is=time_is,
-        tokens_columns=_columns(tokens_columns),
-        principal_column=principal_column,
-        duration_column=duration_column,
-        duration_unit=duration_unit,
-        missing_size=missing_size,
-        sort=sort,
-        split_on_step_back=split_on_step_back,
-        segment=segment,
-        segment_gap_seconds=segment_gap_seconds,
-        drop_invalid=drop_invalid,
-    )
     around = ManifestOptions(
         folder=out.parent,
         profile=profile,
@@ -185,8 +199,3 @@ def to_manifest(
     if out != STDOUT:
         note(f"manifest: {out}; run it with: {command('tollgate', 'run', str(out))}", quiet=quiet)
     return Exit.PASS
-
-
-def _columns(names: str | None) -> tuple[str, ...] | None:
-    """Return the columns of a list with commas; an empty text is an empty list, which says that there are none."""
-    return None if names is None else tuple(name for name in names.split(",") if name)
