@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
-from sim.manifest.blocks import Block
-from sim.manifest.distribution_blocks import Amounts, Lengths, ordered
+from sim.manifest.blocks import Block, at_least
+from sim.manifest.distribution_blocks import Amounts, Lengths
 from sim.manifest.scalars import (
     Milliseconds,
     Multiplier,
@@ -49,11 +49,7 @@ class BurstyPoissonArrivals(Block):
         description="From the start of one burst to the start of the next, seconds; without it there is one burst.",
     )
 
-    @field_validator("every_seconds")
-    @classmethod
-    def _no_overlap(cls, value: int | None, info: ValidationInfo) -> int | None:
-        ordered(value, info, "burst_seconds")
-        return value
+    _apart = field_validator("every_seconds")(at_least("burst_seconds"))
 
 
 CurvePoint = Annotated[tuple[Seconds, Multiplier], Field(strict=False)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
 from sim.manifest.problems import Keys, complaint_about
+from sim.manifest.scalars import complaint
+
+Value = TypeVar("Value")
 
 
 class Block(BaseModel):
@@ -47,3 +50,15 @@ class Block(BaseModel):
             return cls.model_validate(document, context=blocks)
         except ValidationError as error:
             raise complaint_about(document, error, blocks) from None
+
+
+def at_least(lower: str) -> Callable[[Value, ValidationInfo], Value]:
+    """Return a validator that refuses an integer below that of another key, which stands before it."""
+
+    def judge(value: Value, info: ValidationInfo) -> Value:
+        low = info.data.get(lower)
+        if isinstance(value, int) and isinstance(low, int) and value < low:
+            raise complaint(f"at least {lower}")
+        return value
+
+    return judge

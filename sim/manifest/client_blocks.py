@@ -11,8 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
-from sim.manifest.blocks import Block
-from sim.manifest.distribution_blocks import ordered
+from sim.manifest.blocks import Block, at_least
 from sim.manifest.model import MAX_ATTEMPTS
 from sim.manifest.scalars import (
     Milliseconds,
@@ -101,11 +100,7 @@ class ExponentialRetry(Block):
     budget: BudgetBlock | None = Field(default=None, description=_BUDGET)
     name: Name | None = Field(default=None, description=_LAYER)
 
-    @field_validator("cap_ms")
-    @classmethod
-    def _above_base(cls, value: int, info: ValidationInfo) -> int:
-        ordered(value, info, "base_ms")
-        return value
+    _ordered = field_validator("cap_ms")(at_least("base_ms"))
 
 
 class DecorrelatedRetry(Block):
@@ -118,11 +113,7 @@ class DecorrelatedRetry(Block):
     budget: BudgetBlock | None = Field(default=None, description=_BUDGET)
     name: Name | None = Field(default=None, description=_LAYER)
 
-    @field_validator("cap_ms")
-    @classmethod
-    def _above_base(cls, value: int, info: ValidationInfo) -> int:
-        ordered(value, info, "base_ms")
-        return value
+    _ordered = field_validator("cap_ms")(at_least("base_ms"))
 
 
 RetryBlock = Annotated[NoRetry | FixedRetry | ExponentialRetry | DecorrelatedRetry, Discriminator("kind")]

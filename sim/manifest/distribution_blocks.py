@@ -12,7 +12,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
-from sim.manifest.blocks import Block
+from sim.manifest.blocks import Block, at_least
 from sim.manifest.scalars import (
     Amount,
     Count,
@@ -35,13 +35,6 @@ def kind_or_bare(value: object) -> str | None:
     return "bare"
 
 
-def ordered(value: object, info: ValidationInfo, below: str) -> None:
-    """Refuse an upper end below its lower end."""
-    low = info.data.get(below)
-    if isinstance(value, int) and isinstance(low, int) and value < low:
-        raise complaint(f"at least {below}")
-
-
 # --- the laws
 
 
@@ -59,11 +52,7 @@ class UniformBlock(Block, Generic[Value]):
     min: Value = Field(description="The least.")
     max: Value = Field(description="The most, included.")
 
-    @field_validator("max")
-    @classmethod
-    def _above_min(cls, value: Value, info: ValidationInfo) -> Value:
-        ordered(value, info, "min")
-        return value
+    _ordered = field_validator("max")(at_least("min"))
 
 
 class ExponentialBlock(Block, Generic[Value]):
@@ -114,11 +103,7 @@ class BoundedParetoBlock(Block, Generic[Value]):
     min: Value = Field(description="The least.")
     max: Value = Field(description="The most.")
 
-    @field_validator("max")
-    @classmethod
-    def _above_min(cls, value: Value, info: ValidationInfo) -> Value:
-        ordered(value, info, "min")
-        return value
+    _ordered = field_validator("max")(at_least("min"))
 
 
 class EmpiricalBlock(Block):

@@ -168,7 +168,7 @@ class ProviderBlock(Block):
 
     id: Name = Field(description="Its name under profile.providers; unique.")
     service_ms: Lengths | None = Field(
-        default=None, description="Length of a call, ms: a number, constant, uniform or exponential."
+        default=None, description="Length of a call, ms: a number or any law of lengths."
     )
     service: TokenServiceBlock | None = Field(
         default=None, description="Instead of service_ms: a length that follows from the size of the request."
