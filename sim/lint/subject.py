@@ -17,7 +17,7 @@ from sim.evidence.build import guarantees_of, plan_of
 from sim.gates import Gate, Guarantees
 from sim.manifest.distributions import BoundedPareto, Constant, Distribution, Empirical, Mixture, Uniform
 from sim.manifest.model import SEED_SCHEMAS, Client, Manifest, Stream
-from sim.manifest.work import Drawn, Exact, MaxTokens, OutputEstimate, Scaled, Unknown
+from sim.manifest.work import PLAIN, Drawn, Exact, MaxTokens, OutputEstimate, Scaled, Unknown
 from tollgate.decision.limits import FIELDS, AdmissionLimits
 
 _KEYS: Final = {entry.name: entry.key for entry in FIELDS}
@@ -27,14 +27,9 @@ _INT64_BYTES: Final = 8
 Extent = tuple[int | None, int | None]
 """The least and the most of something; None where there is no such bound."""
 
-PLAIN: Final[Mapping[str, Extent | None]] = {
-    "cost_micros": (0, 0),
-    "items": (1, 1),
-    "attempts": (1, 1),
-    "batch_size": (1, 1),
-    "retained_work": (1, 1),
+_PLAIN: Final[Mapping[str, Extent | None]] = {
+    name: (figure, figure) for name, figure in PLAIN.items() if figure is not None
 }
-"""What a request states beside its tokens where its work says nothing of it; its bytes are then unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class Flow:
     client: Client
     tokens: Extent
     knows_tokens: bool = True
-    stated: Mapping[str, Extent | None] = field(default_factory=lambda: PLAIN)
+    stated: Mapping[str, Extent | None] = field(default_factory=lambda: _PLAIN)
     stream: Stream | None = None
 
 
@@ -269,8 +264,8 @@ def _output(estimate: OutputEstimate, actual: int | None, end: Callable[[Distrib
 
 def _stated(stream: Stream) -> Mapping[str, Extent | None]:
     if stream.work is None:
-        return PLAIN
-    stated: dict[str, Extent | None] = dict(PLAIN)
+        return _PLAIN
+    stated: dict[str, Extent | None] = dict(_PLAIN)
     for name, law in stream.work.stated.items():
         stated[name] = None if law is None else (least(law), most(law))
     return stated

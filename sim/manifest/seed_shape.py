@@ -9,10 +9,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, field_validator
 from pydantic.alias_generators import to_camel
 
-from sim.manifest.blocks import Block
+from sim.manifest.blocks import Block, at_least
 from sim.manifest.model import SEED_SCHEMAS, SeedV1, SeedV2
 from sim.manifest.scalars import Amount, Count, Name, Number, complaint
 
@@ -64,12 +64,7 @@ class ServiceTime(SeedBlock):
     minimum: WholeMs
     maximum: WholeMs
 
-    @field_validator("maximum")
-    @classmethod
-    def _above_minimum(cls, value: int, info: ValidationInfo) -> int:
-        if value < info.data.get("minimum", value):
-            raise complaint("at least minimum")
-        return value
+    _ordered = field_validator("maximum")(at_least("minimum"))
 
 
 class BurstyArrivals(SeedBlock):
@@ -235,12 +230,7 @@ class AssumedService(Block):
     min: WholeMs = Field(description="Shortest call, ms.")
     max: WholeMs = Field(description="Longest call, ms, included.")
 
-    @field_validator("max")
-    @classmethod
-    def _above_min(cls, value: int, info: ValidationInfo) -> int:
-        if value < info.data.get("min", value):
-            raise complaint("at least min")
-        return value
+    _ordered = field_validator("max")(at_least("min"))
 
 
 class AssumedRetries(Block):

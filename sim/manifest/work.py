@@ -5,6 +5,7 @@ This module owns the shape of these values. It must not know how a manifest spel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -16,6 +17,16 @@ Statement = Literal["request_bytes", "cost_micros", "items", "attempts", "batch_
 STATEMENTS: Final[tuple[Statement, ...]] = get_args(Statement)
 """What a request states beside its tokens, by the names of ``tollgate.decision.Estimate``, in the order in which
 arrivals carry them."""
+
+PLAIN: Final[Mapping[Statement, int | None]] = {
+    "request_bytes": None,
+    "cost_micros": 0,
+    "items": 1,
+    "attempts": 1,
+    "batch_size": 1,
+    "retained_work": 1,
+}
+"""What a request states where the manifest says nothing of it; None is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,25 +26,18 @@ TAG: Final = "parameters"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
-    """What a notebook is asked to run. Paths are read from the root of the repository, wherever the kernel runs.
+class Asked:
+    """Which run a notebook is asked for. Paths are read from the root of the repository, wherever the kernel runs.
 
     Attributes:
         manifest: Path of the manifest.
         seed: Another seed than the manifest's, or None.
         window_seconds: Where arrivals are cut off, seconds, or None for the whole manifest.
-        evidence: Folder of retained records that the run is compared with; None compares with nothing.
     """
 
     manifest: str
     seed: int | None
     window_seconds: int | None
-    evidence: str | None
-
-    @property
-    def evidence_folder(self) -> Path | None:
-        """The folder of retained records."""
-        return None if self.evidence is None else installation_root() / self.evidence
 
     def load(self) -> Manifest:
         """Return the manifest as it is to be run.
@@ -56,6 +49,22 @@ class Parameters:
         if self.seed is None and self.window_seconds is None:
             return manifest
         return with_overrides(manifest, seed=self.seed, window_s=self.window_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters(Asked):
+    """What a notebook is asked that compares a run with what is retained.
+
+    Attributes:
+        evidence: Folder of retained records that the run is compared with; None compares with nothing.
+    """
+
+    evidence: str | None
+
+    @property
+    def evidence_folder(self) -> Path | None:
+        """The folder of retained records."""
+        return None if self.evidence is None else installation_root() / self.evidence
 
 
 NAMES: Final = tuple(field.name for field in fields(Parameters))

@@ -7,7 +7,7 @@ bundle is written, to ``sim.evidence``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, get_args
 
@@ -15,16 +15,13 @@ from sim.evidence import describe_tool, pack, write_bundle
 from sim.evidence.source import installation_root
 from sim.experiment import Run, run
 from sim.lint import lint
-from sim.manifest import Manifest, load, with_overrides
+from sim.manifest import Manifest
 from sim.manifest.model import Discipline
-from sim.notebook.parameters import TAG, check_given, flag, text, whole
+from sim.notebook.parameters import TAG, Asked, check_given, flag, text, whole
 from sim.report.markup import markdown
 from sim.report.report import Report
 from sim.report.story import scope_of_claim, why
 from tollgate.core.errors import ConfigError, TollgateError
-
-NAMES: Final = ("manifest", "seed", "window_seconds", "discipline", "out", "allow_inconclusive")
-"""The parameters, in the order in which the notebook declares them."""
 
 
 class NotQualifiedError(TollgateError):
@@ -32,35 +29,22 @@ class NotQualifiedError(TollgateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Qualification:
-    """What is to be qualified. Relative paths are read from the root of the repository, wherever the kernel runs.
+class Qualification(Asked):
+    """What is to be qualified.
 
     Attributes:
-        manifest: Path of the manifest.
-        seed: Another seed than the manifest's, or None.
-        window_seconds: Where arrivals are cut off, seconds, or None for the whole manifest.
         discipline: Another discipline than the manifest's, or None.
         out: Folder that the bundle goes to.
         allow_inconclusive: Whether INCONCLUSIVE may go on; INVALID and FAIL never may.
     """
 
-    manifest: str
-    seed: int | None
-    window_seconds: int | None
     discipline: Discipline | None
     out: str
     allow_inconclusive: bool
 
-    def load(self) -> Manifest:
-        """Return the manifest as it is to be run.
 
-        Raises:
-            ConfigError: If it cannot be read, or seed or window do not fit it.
-        """
-        manifest = load(installation_root() / self.manifest)
-        if self.seed is None and self.window_seconds is None:
-            return manifest
-        return with_overrides(manifest, seed=self.seed, window_s=self.window_seconds)
+NAMES: Final = tuple(field.name for field in fields(Qualification))
+"""The parameters, in the order in which the notebook declares them."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ module owns how an estimate comes about from what a request turns out to use. It
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from sim.manifest.distributions import Distribution
-from sim.manifest.work import STATEMENTS, Drawn, MaxTokens, OutputEstimate, Scaled, Statement, Unknown, Work
+from sim.manifest.work import PLAIN, STATEMENTS, Drawn, MaxTokens, OutputEstimate, Scaled, Unknown, Work
 from sim.seeds import Words
 from sim.workload.blocks import UNKNOWN, Figures
 from sim.workload.distributions import Integers, draw, words_per_draw
@@ -24,15 +24,7 @@ ROWS: Final = len(Figures._fields)
 NO_FIGURES: Final = -2
 """What their first column holds for a plain request."""
 
-PLAIN: Final[Mapping[Statement, int]] = {
-    "request_bytes": UNKNOWN,
-    "cost_micros": 0,
-    "items": 1,
-    "attempts": 1,
-    "batch_size": 1,
-    "retained_work": 1,
-}
-"""What a request states of which the manifest says nothing."""
+_PLAIN: Final = {name: UNKNOWN if figure is None else figure for name, figure in PLAIN.items()}
 
 
 class WorkDraws:
@@ -55,7 +47,7 @@ class WorkDraws:
         self._output = _Column(work.output_tokens, words("output"))
         self._guess = _Column(estimate.tokens, words("output-estimate")) if isinstance(estimate, Drawn) else None
         self._stated = {name: _Column(law, words(f"stated/{name}")) for name, law in work.stated.items() if law}
-        self._unsaid = [UNKNOWN if name in work.stated else PLAIN[name] for name in STATEMENTS]
+        self._unsaid = [UNKNOWN if name in work.stated else _PLAIN[name] for name in STATEMENTS]
 
     def next(self, count: int, known: Integers | None) -> WorkColumns:
         """Return the columns of the next requests.
