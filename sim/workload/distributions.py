@@ -68,7 +68,7 @@ def draw(distribution: Distribution, words: Words, count: int) -> Integers:
     """
     if not isinstance(distribution, Mixture):
         return _simple(distribution, words, count)
-    by_draw = words.reshape(count, -1)
+    by_draw = words.reshape(count, words_per_draw(distribution))
     part = choose(by_draw[:, 0], [weight for weight, _ in distribution.parts])
     found = np.empty(count, dtype=np.int64)
     for index, (_, inner) in enumerate(distribution.parts):

@@ -121,6 +121,14 @@ def test_mixture_parts_by_hand():
     assert draw(mixture, array(half - 1, LAST, half, 0, half, LAST), 3).tolist() == [1, 10, 19]
 
 
+@pytest.mark.parametrize("part", [Constant(3), Exponential(50)])
+def test_no_draw_at_all_is_no_draw_whatever_the_law(part):
+    """As where none of a block's requests goes to a provider whose service time is a mixture."""
+    none = np.empty(0, dtype=np.uint64)
+    mixture = Mixture(((Fraction(1, 4), part), (Fraction(3, 4), Uniform(1, 2))))
+    assert draw(mixture, none, 0).tolist() == draw_by_word(mixture, none, 0).tolist() == []
+
+
 def test_draws_by_word_take_the_word_itself_first_and_words_derived_from_it_beyond(words):
     some = words[:500]
     assert draw_by_word(Uniform(5, 90), some, 500).tolist() == draw(Uniform(5, 90), some, 500).tolist()
