@@ -56,6 +56,9 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half-open"
 
 
+_CLOSED = BreakerState.CLOSED  # reading a member off its class costs a descriptor call each time
+
+
 @dataclass(frozen=True, slots=True)
 class FailureRateWindow:
     """Open on a rate of failures over the last calls, besides failures in a row.
@@ -243,7 +246,7 @@ class Breaker:
             A :class:`Pass` while closed, a :class:`Probe` while half-open with a place for one, otherwise None. What
             is returned goes back to :meth:`record` once the call has ended.
         """
-        if self.state is BreakerState.CLOSED:
+        if self.state is _CLOSED:
             return self._pass
         if self.state is BreakerState.OPEN:
             if now_ns < self._reopens_ns:
@@ -358,8 +361,7 @@ class Breaker:
         self.generation += 1
         self._probes_in_flight = 0
         self._recent.clear()
-        if to_state is BreakerState.CLOSED:
-            self._pass = Pass(self.generation)
+        self._pass = Pass(self.generation)  # at every transition: ``record`` knows a call of now by this very object
 
 
 def _check_positive(field: str, value: int) -> None:

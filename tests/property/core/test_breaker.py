@@ -32,6 +32,7 @@ from tollgate.core.breaker import (
     Cancelled,
     Failure,
     FailureRateWindow,
+    Pass,
     Probe,
     RetryAfter,
     Success,
@@ -279,10 +280,10 @@ class CancelledProbeKeepsItsPlace(Breaker):
 
 
 class SuccessDoesNotEndTheRun(Breaker):
-    def _count(self, outcome, now_ns):
+    def record(self, handle, outcome, now_ns):
         run = self.failures
-        super()._count(outcome, now_ns)
-        if isinstance(outcome, Success):
+        super().record(handle, outcome, now_ns)
+        if isinstance(handle, Pass) and isinstance(outcome, Success):
             self.failures = run
 
 
