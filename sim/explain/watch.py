@@ -99,9 +99,9 @@ class Watch:
         """Return since when a request has been its lane's head and lacked shared permits only; None if it is not."""
         return self._controller.eligible_since_ns(ticket, now_ns)
 
-    def next_wakeup_ns(self) -> int | None:
-        """Return when to poll next."""
-        return self._controller.next_wakeup_ns()
+    def next_wakeup_ns(self, before_ns: int) -> int | None:
+        """Return when to poll next, if that is before an instant at which it is polled in any case."""
+        return self._controller.next_wakeup_ns(before_ns)
 
     def _probe_for(self, request: Request, now_ns: int) -> Ticket:
         """Return a ticket of a twin of the request that its caller has given up.

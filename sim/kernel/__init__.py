@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
+from heapq import heappop
 from typing import Any, cast
 
 from simpy import Environment
@@ -49,7 +50,24 @@ class Event:
 
 
 class _EndOfRun(Exception):  # noqa: N818 - a signal, not an error
-    """Leaves SimPy's loop."""
+    """Leaves the loop."""
+
+
+class _Clock(Environment):
+    """SimPy's environment, for events that cannot fail."""
+
+    def drain(self) -> None:
+        """Do what ``run()`` does without an end: let every event happen.
+
+        In one loop; SimPy calls ``step`` for each event, which sets up two ``try`` blocks and asks whether the event
+        has failed. That took a fifth of the time which the queue costs.
+        """
+        queue = cast("list[tuple[int, int, int, Event]]", self._queue)
+        while queue:
+            self._now, _, _, event = heappop(queue)
+            callbacks, event.callbacks = event.callbacks, None
+            for callback in callbacks or ():
+                callback(event)
 
 
 class Kernel:
@@ -64,7 +82,7 @@ class Kernel:
 
     def __init__(self) -> None:
         """Start at 0 with nothing scheduled."""
-        self._env = Environment(initial_time=0)
+        self._env = _Clock(initial_time=0)
         self.next_ns: Callable[[], float] = self._env.peek
         self.schedule = cast("Callable[[Any, int, int], None]", self._env.schedule)
 
@@ -99,7 +117,7 @@ class Kernel:
         """
         self.at(until_ns, Order.END, Event(), (_end,))
         try:
-            self._env.run()
+            self._env.drain()
         except _EndOfRun:
             return
 

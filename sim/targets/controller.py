@@ -44,8 +44,8 @@ class Target(Protocol):
     def eligible_since_ns(self, ticket: Ticket, now_ns: int) -> int | None:
         """Return since when a request has been its lane's head and lacked shared permits only; None if it is not."""
 
-    def next_wakeup_ns(self) -> int | None:
-        """Return when to poll next."""
+    def next_wakeup_ns(self, before_ns: int) -> int | None:
+        """Return when to poll next; None for never, or not before an instant at which it is polled in any case."""
 
 
 def build(manifest: Manifest) -> AdmissionController:

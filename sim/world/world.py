@@ -23,7 +23,7 @@ from sim.world.service import Service
 from tollgate.core.breaker import CANCELLED, FAILURE, SUCCESS, Outcome, RetryAfter, Transition
 from tollgate.core.deny import DenyReason
 from tollgate.core.errors import InvariantViolation
-from tollgate.decision import Decision, Estimate, Hold, Permit, Ticket
+from tollgate.decision import Decision, Estimate, Hold, Permit
 from tollgate.decision.controller import MAX_PAUSE_NS
 
 ESTIMATES_KEPT: Final = 4096
@@ -31,6 +31,9 @@ ESTIMATES_KEPT: Final = 4096
 
 ARRIVALS_A_LOOK: Final = 256
 """Arrivals between two looks at whether the trace's block is full; a block may so be larger by what they write."""
+
+NEVER_NS: Final = 2**62
+"""Later than every instant of a run, ns."""
 
 _RELEASE, _ARRIVAL = int(Order.RELEASE), int(Order.ARRIVAL)
 _ACTIVE, _QUEUE = int(LevelKind.ACTIVE), int(LevelKind.QUEUE)
@@ -50,6 +53,49 @@ class World:
         last_settled_ns: When the latest request settled, ns.
         last_arrival_ns: When the latest request arrived, ns.
     """
+
+    # An object of more than thirty attributes keeps them in a plain dictionary, which every read goes through.
+    __slots__ = (
+        "_add_attempts",
+        "_add_levels",
+        "_add_requests",
+        "_are_told",
+        "_arrival",
+        "_callers",
+        "_clients",
+        "_estimates",
+        "_is_special",
+        "_kernel",
+        "_last_phase",
+        "_loops",
+        "_next_ns",
+        "_next_wakeup_ns",
+        "_on_arrival",
+        "_on_cancel",
+        "_on_end_for_nobody",
+        "_on_end_of_service",
+        "_on_retry",
+        "_on_timeout",
+        "_on_wake",
+        "_phase",
+        "_phase_ends",
+        "_poll",
+        "_principals",
+        "_providers",
+        "_request",
+        "_rows",
+        "_schedule",
+        "_seed_wait_ns",
+        "_service",
+        "_streams",
+        "_target",
+        "_trace",
+        "_unsettled",
+        "_wake_ns",
+        "arrived",
+        "last_arrival_ns",
+        "last_settled_ns",
+    )
 
     def __init__(
         self,
@@ -81,8 +127,12 @@ class World:
         self._target = target
         self._trace = trace
         self._kernel = kernel
+        # Bound once: what every event asks of kernel and target.
         self._schedule = kernel.schedule
         self._next_ns = kernel.next_ns
+        self._request = target.request
+        self._poll = target.poll
+        self._next_wakeup_ns = target.next_wakeup_ns
         # The trace's lists keep their identity, so that their methods can be kept too.
         self._add_levels = trace.levels.extend
         self._add_attempts = trace.attempts.extend
@@ -104,7 +154,7 @@ class World:
         self._phase = 0
         self._estimates: dict[int | tuple[int, ...], Estimate] = {}
         self._unsettled: dict[int, Call] = {}
-        self._wake_ns: int | None = None
+        self._wake_ns = NEVER_NS
         self._rows = chain.from_iterable(block.rows() for block in blocks)
         self._arrival = Arrival()
         self._on_arrival = (self._arrive,)
@@ -221,7 +271,7 @@ class World:
         call.requested_ns = now_ns
         if self._seed_wait_ns is not None:
             call.deadline_ns = now_ns + self._seed_wait_ns + call.service_ns
-        call.ticket = ticket = self._target.request(call, now_ns)
+        call.ticket = ticket = self._request(call, now_ns)
         if ticket.is_waiting:
             self._add_levels((now_ns, 1, _QUEUE, call.principal_index, call.provider_index, 0))
         self._decide(now_ns)
@@ -235,13 +285,13 @@ class World:
 
     def _decide(self, now_ns: int) -> None:
         """Carry out whatever the target has decided by now."""
-        for decision in self._target.poll(now_ns):
-            if decision.permit is None:
+        for decision in self._poll(now_ns):
+            permit = decision.permit
+            if permit is None:
                 self._refused(decision, now_ns)
             else:
-                self._admitted(decision, decision.permit, now_ns)
-        if self._target.waiting:
-            self._see_to_wakeup()
+                self._admitted(decision, permit, now_ns)
+        self._see_to_wakeup()
 
     def _decide_after_all(self, now_ns: int) -> None:
         """Let the target decide when every release and cancellation of this instant has been reported."""
@@ -252,15 +302,15 @@ class World:
 
     def _see_to_wakeup(self) -> None:
         """See to it that the target is asked again when something falls due, be it at this very instant."""
-        wake_ns = self._target.next_wakeup_ns()
-        if wake_ns is not None and (self._wake_ns is None or wake_ns < self._wake_ns):
+        wake_ns = self._next_wakeup_ns(self._wake_ns)
+        if wake_ns is not None and wake_ns < self._wake_ns:
             self._wake_ns = wake_ns
             self._kernel.at(wake_ns, Order.WAKE, Event(), self._on_wake)
 
     def _wake(self, _event: Event) -> None:
         now_ns = self._kernel.now_ns
         if now_ns == self._wake_ns:  # else an earlier wake-up has taken this one's place
-            self._wake_ns = None
+            self._wake_ns = NEVER_NS
             self._decide(now_ns)
 
     def _admitted(self, decision: Decision, permit: Permit, now_ns: int) -> None:
@@ -288,19 +338,19 @@ class World:
         denial = decision.denial
         if denial is None:
             raise InvariantViolation("a decision holds neither a permit nor a denial")
-        eligible_ns = decision.eligible_wait_ns
         if ticket.hold is not _NO_HOLD:
-            self._add_levels((now_ns, -1, _QUEUE, call.principal_index, call.provider_index, eligible_ns))
+            left = (now_ns, -1, _QUEUE, call.principal_index, call.provider_index, decision.eligible_wait_ns)
+            self._add_levels(left)
         reason = REASON_CODE[denial.reason]
         if denial.reason is DenyReason.CANCELLED:
-            self._end_attempt(call, ticket, now_ns, now_ns, _LEFT, reason, eligible_ns, _GONE)
+            self._end_attempt(call, decision, now_ns, now_ns, _LEFT, reason, _GONE)
             return
         is_retried = (
             denial.retry_after_ns is not None
             and self._clients[call.stream].on_refusal == "retry"
             and self._retry(call, now_ns, denial.retry_after_ns)
         )
-        self._end_attempt(call, ticket, now_ns, now_ns, _SHED, reason, eligible_ns, None if is_retried else _REFUSED)
+        self._end_attempt(call, decision, now_ns, now_ns, _SHED, reason, None if is_retried else _REFUSED)
 
     def _end_service(self, call: Call) -> None:
         """A call has run its course, unless its caller has left it before."""
@@ -360,10 +410,7 @@ class World:
         self._add_levels((now_ns, -1, _ACTIVE, call.principal_index, call.provider_index, 0))
         if decision.transitions is not before:
             self._note(decision.transitions[len(before) :], call)
-        eligible_ns = decision.eligible_wait_ns
-        self._end_attempt(
-            call, decision.ticket, call.decided_ns, now_ns, ended_as, NONE, eligible_ns, settled_as, cause
-        )
+        self._end_attempt(call, decision, call.decided_ns, now_ns, ended_as, NONE, settled_as, cause)
 
     def _retry(self, call: Call, now_ns: int, announced_ns: int) -> bool:
         """Schedule the next attempt, if the client makes one and has the patience for it.
@@ -446,16 +493,16 @@ class World:
     def _end_attempt(
         self,
         call: Call,
-        ticket: Ticket,
+        decision: Decision,
         decided_ns: int,
         now_ns: int,
         outcome: int,
         reason: int,
-        eligible_ns: int,
         settled_as: int | None,
         cause: int = NONE,
     ) -> None:
         """Write an attempt that has ended, and settle its request unless it is tried again (``settled_as`` None)."""
+        ticket = decision.ticket
         self._add_attempts(call.who)
         self._add_attempts(
             (
@@ -466,7 +513,7 @@ class World:
                 outcome,
                 reason,
                 ticket.hold or NONE,
-                eligible_ns,
+                decision.eligible_wait_ns,
                 ticket.tokens,
                 cause,
             )

@@ -258,8 +258,9 @@ def try_take_each(singles: Sequence[TokenBucket], buckets: Sequence[TokenBucket]
         full = bucket.full
         before.append(full)
         x = now_ns * bucket.gain
-        if full < x:  # noqa: PLR1730
-            full = x
+        if full <= x:  # it is full, so it holds at least the one
+            bucket.full = x + bucket.grain
+            continue
         full += bucket.grain
         if full - x > bucket.cap:
             return _undone((*singles, *buckets), before)

@@ -82,13 +82,13 @@ class Permit:
     gauges: tuple[Gauge, ...] | None
 
     def __init__(self, gauges: tuple[Gauge, ...]) -> None:
-        for taken, gauge in enumerate(gauges):
-            in_use = gauge.in_use + 1
+        is_beyond = False
+        for gauge in gauges:
+            gauge.in_use = in_use = gauge.in_use + 1
             if in_use > gauge.limit:
-                for other in gauges[:taken]:
-                    other.in_use -= 1
-                raise InvariantViolation(f"a permit was taken beyond the limit of {gauge!r}")
-            gauge.in_use = in_use
+                is_beyond = True
+        if is_beyond:
+            raise _put_back(gauges)
         self.gauges = gauges
 
     def release(self) -> bool:
@@ -105,10 +105,10 @@ class Permit:
             return False
         self.gauges = None
         for gauge in gauges:
-            in_use = gauge.in_use - 1
-            if in_use < 0:
+            in_use = gauge.in_use
+            if not in_use:
                 raise InvariantViolation(f"a permit was released into an empty gauge: {gauge!r}")
-            gauge.in_use = in_use
+            gauge.in_use = in_use - 1
         return True
 
 
@@ -125,6 +125,14 @@ def acquire_all(gauges: tuple[Gauge, ...]) -> Permit | None:
         if gauge.in_use >= gauge.limit:
             return None
     return Permit(gauges)
+
+
+def _put_back(gauges: tuple[Gauge, ...]) -> InvariantViolation:
+    """Give back what a permit that must not be has taken; returns what to raise."""
+    beyond = next(index for index, gauge in enumerate(gauges) if gauge.in_use > gauge.limit)
+    for gauge in gauges:
+        gauge.in_use -= 1
+    return InvariantViolation(f"a permit was taken beyond the limit of {gauges[beyond]!r}")
 
 
 def _checked(limit: int) -> int:

@@ -31,6 +31,7 @@ from tollgate.decision.pools import ProviderPool, RequestLane, Ticket
 from tollgate.decision.pressure import RetryPressure
 from tollgate.decision.profile import AdmissionProfile
 from tollgate.decision.request import Request
+from tollgate.decision.terms import UNLIMITED
 from tollgate.decision.waiting import WaitingRoom
 
 MAX_PAUSE_NS: Final = 21_600_000_000_000
@@ -169,8 +170,12 @@ class AdmissionController:
             return None
         return max(ticket.eligible_since_ns, provider.open_since_ns)
 
-    def next_wakeup_ns(self) -> int | None:
+    def next_wakeup_ns(self, before_ns: int = UNLIMITED) -> int | None:
         """Return when :meth:`poll` is next to be called if nothing else happens: an instant, ns; None for never.
+
+        Args:
+            before_ns: An instant at which the caller will poll in any case, ns. A later one need not be found out: None
+                is returned instead.
 
         It is not after the latest instant seen while a decision is due or undelivered. Otherwise it is the earliest
         instant at which a waiting request expires, or at which what holds one (a bucket, a pause, a breaker) is over;
@@ -179,7 +184,9 @@ class AdmissionController:
         """
         if self._decisions or self._is_due:
             return self._now_ns
-        return self._room.next_instant_ns() if self._workspace.waiting else None
+        if not self._workspace.waiting or self._room.earliest_ns >= before_ns:
+            return None
+        return self._room.next_instant_ns()
 
     # What happens
 
@@ -251,7 +258,8 @@ class AdmissionController:
         if principal.resting:
             self._room.call_ended(principal)
         if self._workspace.waiting:
-            self._is_due = self._room.has_ready or self._room.earliest_ns <= now_ns
+            room = self._room
+            self._is_due = room.ready > 0 or room.earliest_ns <= now_ns
         return True
 
     def cancel(self, ticket: Ticket, now_ns: int) -> bool:
@@ -363,7 +371,7 @@ class AdmissionController:
         room.new_pass()
         while (lane := room.take_next(now_ns)) is not None:
             ticket: Ticket = lane.head  # type: ignore[assignment]  # the room has looked
-            may_free_others = self._eligibility.may_free_others(lane)
+            may_free_others = passed_over and self._eligibility.may_free_others(lane)
             request = ticket.request
             reason = None
             terms = lane.terms
@@ -379,7 +387,7 @@ class AdmissionController:
                     continue
                 self._admit(ticket, lane, now_ns)
                 room.served(ticket, lane, now_ns)
-            if passed_over and may_free_others:
+            if may_free_others:
                 self._try_again(passed_over)
         if passed_over:
             self._try_again(passed_over)

@@ -23,6 +23,7 @@ from tollgate.decision.limits import AdmissionLimits, Scope
 from tollgate.decision.request import Request
 from tollgate.decision.terms import UNLIMITED, Terms
 
+_NO_HOLD: Final = Hold.NONE  # reading a member off its class costs a descriptor call each time
 _turn: Final[Callable[[RequestLane], int]] = attrgetter("queued_turn")
 
 
@@ -66,7 +67,7 @@ class Ticket:
         self.tokens = request.estimate.draw
         self.is_waiting = False
         self.expires_ns = -1
-        self.hold = Hold.NONE
+        self.hold = _NO_HOLD
         self.claim = 0
         self.eligible_since_ns = requested_ns
 

@@ -27,6 +27,12 @@ from tollgate.decision.pools import Pool, PrincipalPool, ProviderPool, RequestLa
 from tollgate.decision.profile import Scheduling
 from tollgate.decision.terms import UNLIMITED
 
+# Module names for what the hot path looks at: reading a member off an enum class costs a descriptor call each time.
+_NONE: Final = Hold.NONE
+_PAUSED: Final = Hold.PROVIDER_PAUSED
+_BROKEN: Final = Hold.BREAKER_OPEN
+_LARGER_FIRST: Final = Hold.LARGER_REQUEST_FIRST
+_CLOSED: Final = BreakerState.CLOSED
 _UNTIL_OWN_RELEASE: Final = frozenset({Hold.PRINCIPAL_CONCURRENCY, Hold.WORKSPACE_SHARE, Hold.PROVIDER_SHARE})
 _BY_TOKENS: Final = frozenset({Hold.PRINCIPAL_TOKENS, Hold.WORKSPACE_TOKENS, Hold.PROVIDER_TOKENS})
 _EMPTY_OF_REQUESTS: Final[dict[Hold, Scope]] = {hold: scope for scope, hold in REQUEST_HOLDS.items()}
@@ -42,6 +48,7 @@ class WaitingRoom:
 
     Attributes:
         earliest_ns: No expiry and no wake-up comes before this instant, ns; it can be early.
+        ready: How many lanes there are whose head may be tried. Only the room writes it.
     """
 
     __slots__ = (
@@ -49,11 +56,11 @@ class WaitingRoom:
         "_entered",
         "_expiries",
         "_pools",
-        "_ready",
         "_turns",
         "_wakeups",
         "_workspace",
         "earliest_ns",
+        "ready",
     )
 
     def __init__(self, pools: Pools, eligibility: Eligibility, scheduling: Scheduling) -> None:
@@ -62,7 +69,7 @@ class WaitingRoom:
         self._workspace = pools.workspace
         self._eligibility = eligibility
         self._turns = _discipline(scheduling)
-        self._ready = 0
+        self.ready = 0
         self._entered = 0
         self.earliest_ns = UNLIMITED
         self._expiries: Agenda[Ticket] = Agenda(attrgetter("expires_ns"))
@@ -122,7 +129,7 @@ class WaitingRoom:
             head.eligible_since_ns = now_ns
             self._turns.served(lane, ticket.cost, head.cost)
             hold = self._eligibility.own_hold(lane)
-            if hold is Hold.NONE or not self.hold_back(head, lane, hold, now_ns):
+            if hold is _NONE or not self.hold_back(head, lane, hold, now_ns):
                 self.make_ready(lane)
 
     def new_pass(self) -> None:
@@ -136,10 +143,15 @@ class WaitingRoom:
         Returns:
             The lane, or None when there is no such lane.
         """
-        while (lane := self._next_lane(now_ns)) is not None:
+        workspace = self._workspace
+        gauge = workspace.gauge
+        while self.ready and gauge.in_use < gauge.limit and now_ns >= workspace.wake_ns:
+            lane = self._next_lane(gauge.limit - gauge.in_use, now_ns)
+            if lane is None:
+                break
             lane.ready.drop(lane)
             lane.queued_turn = 0
-            self._ready -= 1
+            self.ready -= 1
             if lane.head is None:
                 raise InvariantViolation("a lane without requests had its turn")
             if not self._turns.is_weighted or self._turns.may_serve(lane, lane.head.cost, lane.principal.limits.weight):
@@ -147,19 +159,20 @@ class WaitingRoom:
             self.make_ready(lane)  # under its new turn: others go first
         return None
 
-    def _next_lane(self, now_ns: int) -> RequestLane | None:
-        """Return the ready lane with the lowest turn that no shared pool holds, or None."""
-        workspace = self._workspace
-        gauge = workspace.gauge
-        free = gauge.limit - gauge.in_use
-        if not self._ready or free <= 0 or now_ns < workspace.wake_ns:
-            return None
-        unused = workspace.unused_reserved
+    def _next_lane(self, free: int, now_ns: int) -> RequestLane | None:
+        """Return the ready lane with the lowest turn that its provider does not hold, or None.
+
+        Args:
+            free: Free permits of the workspace, at least 1.
+            now_ns: The instant, ns.
+        """
+        unused = self._workspace.unused_reserved
         best: RequestLane | None = None
         for provider in self._pools.providers.values():
             if not provider.waiting:
                 continue
-            its_free = provider.gauge.limit - provider.gauge.in_use
+            gauge = provider.gauge
+            its_free = gauge.limit - gauge.in_use
             if its_free <= 0 or now_ns < provider.wake_ns or not self._is_open(provider, now_ns):
                 continue
             if provider.ready_reserved.entries:
@@ -188,9 +201,9 @@ class WaitingRoom:
         if hold in _UNTIL_OWN_RELEASE:
             lane.principal.rest(lane)
             return True
-        if hold in _BY_TOKENS or hold is Hold.LARGER_REQUEST_FIRST:
+        if hold in _BY_TOKENS or hold is _LARGER_FIRST:
             self._eligibility.claim(ticket)
-        if hold is Hold.PROVIDER_PAUSED or hold is Hold.BREAKER_OPEN:
+        if hold is _PAUSED or hold is _BROKEN:
             self._note_opening(lane.provider, now_ns)
             return False
         if hold in _EMPTY_OF_REQUESTS:
@@ -198,7 +211,7 @@ class WaitingRoom:
         if hold in _BY_TOKENS:
             self._wake(lane, lane.refilled_ns(ticket.tokens, now_ns))
             return True
-        if hold is Hold.LARGER_REQUEST_FIRST and (kept := self._eligibility.kept_for(ticket, now_ns)) is not None:
+        if hold is _LARGER_FIRST and (kept := self._eligibility.kept_for(ticket, now_ns)) is not None:
             bucket, holder = kept
             both_ns = bucket.ready_ns(ticket.tokens + holder.tokens, now_ns)
             if both_ns is not None:
@@ -225,24 +238,19 @@ class WaitingRoom:
         if lane.size and not lane.queued_turn:
             lane.queued_turn = lane.turn
             lane.ready.add(lane)
-            self._ready += 1
+            self.ready += 1
 
     def _not_ready(self, lane: RequestLane) -> None:
         """Take a lane off the ready ones; its entry goes when it surfaces."""
         if lane.queued_turn:
             lane.queued_turn = 0
-            self._ready -= 1
+            self.ready -= 1
 
     def call_ended(self, principal: PrincipalPool) -> None:
         """One of a principal's calls has ended: its lanes may go again."""
         lanes, principal.resting = principal.resting, None
         for lane in lanes or ():
             self.make_ready(lane)
-
-    @property
-    def has_ready(self) -> bool:
-        """Whether any lane's head may be tried."""
-        return self._ready > 0
 
     def expired(self, until_ns: int) -> Ticket | None:
         """Return a request whose time was up by an instant, the earliest first; None if there is none."""
@@ -333,7 +341,7 @@ class WaitingRoom:
         """Return whether no pause and no breaker keeps a provider shut; if they end at a known instant, note that."""
         breaker = provider.breaker
         if now_ns < provider.paused_until_ns or (
-            breaker is not None and breaker.state is not BreakerState.CLOSED and not breaker.may_acquire(now_ns)
+            breaker is not None and breaker.state is not _CLOSED and not breaker.may_acquire(now_ns)
         ):
             self._note_opening(provider, now_ns)
             return False

@@ -22,7 +22,14 @@ from tollgate.decision.waiting import WaitingRoom
 
 
 def no_look_after_a_release(patch):
-    patch.setattr(WaitingRoom, "has_ready", property(lambda _: False))
+    release = AdmissionController.release
+
+    def released(controller, permit, outcome, now_ns):
+        is_first = release(controller, permit, outcome, now_ns)
+        controller._is_due = False
+        return is_first
+
+    patch.setattr(AdmissionController, "release", released)
 
 
 def served_lane_keeps_its_turn(patch):
