@@ -53,18 +53,6 @@ def words(seed: int, name: str, *, replication: int = 0) -> Callable[[int], Word
     return take
 
 
-def replication_seed(seed: int, replication: int) -> int:
-    """Return the seed of one run of a manifest whose generator takes a single 32-bit seed (the seed's manifests).
-
-    Args:
-        seed: The seed printed in the manifest; run 0 uses it as it is.
-        replication: Number of the run, from 0.
-    """
-    if replication == 0:
-        return seed
-    return int(SeedSequence(seed, spawn_key=(replication,)).generate_state(1)[0])
-
-
 def derived_word(word: int, k: int) -> int:
     """Return the ``k``-th word derived from ``word``, for draws whose number is not known beforehand.
 

@@ -354,7 +354,6 @@ class ProviderModel:
         id: Its name in the profile.
         service: Work of a call, ns, as if it had the provider to itself.
         failure_probability: Chance that a call fails, each independently.
-        fails_first_attempt_only: Whether later attempts always succeed, as in the seed's manifests.
         failure_ns: How long a call that fails takes, ns; None where it takes as long as any other.
         bursts: Failures that come in bursts instead; None for none.
         servers: Calls it works on at a time, each at full speed; None for any number.
@@ -368,7 +367,6 @@ class ProviderModel:
     id: str
     service: Distribution | TokenService
     failure_probability: Fraction = Fraction(0)
-    fails_first_attempt_only: bool = False
     failure_ns: int | None = None
     bursts: Bursts | None = None
     servers: int | None = None

@@ -294,7 +294,7 @@ def _exact(number: float) -> Fraction:
 
 def _provider(name: str, traffic: _Traffic) -> ProviderModel:
     low, high = (ms * NS_PER_MS for ms in traffic.service_ms)
-    return ProviderModel(name, Uniform(low, high), _exact(traffic.failure_rate), fails_first_attempt_only=True)
+    return ProviderModel(name, Uniform(low, high), _exact(traffic.failure_rate))
 
 
 def _client(traffic: _Traffic) -> Client:

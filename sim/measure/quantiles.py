@@ -123,7 +123,10 @@ class LogLinearHistogram:
         return self.merged(LogLinearHistogram({0: zeros}, zeros)) if zeros else self
 
     def at_rank(self, place: int) -> int:
-        """Return the upper edge of the bin that holds this 1-based place, or the maximum if that is lower."""
+        """Return the upper edge of the bin that holds this 1-based place, or the maximum if that is lower.
+
+        That is at most 2^-7 above the value in this place, and never below it.
+        """
         if not 1 <= place <= self.count:
             raise CallerError(f"no place {place} among {self.count} values")
         indices = sorted(self.bins)
@@ -133,10 +136,6 @@ class LogLinearHistogram:
     def histogram(self) -> LogLinearHistogram:
         """Return itself, as :meth:`SortedSamples.histogram` returns its values in bins."""
         return self
-
-    def quantile(self, p: Fraction) -> int:
-        """Return the quantile of order ``p``, at most 2^-7 above the exact one and never below it."""
-        return self.at_rank(rank(p, self.count))
 
     def to_json(self) -> dict[str, object]:
         """Return plain integers; the sum is a text, because it may exceed what JSON keeps exactly."""

@@ -84,11 +84,6 @@ class Rate:
     def _of(cls, units_per_ns: Fraction) -> Rate:
         return cls(units_per_ns.numerator, units_per_ns.denominator)
 
-    @property
-    def units_per_ns(self) -> Fraction:
-        """The rate as one exact fraction, units per nanosecond."""
-        return Fraction(self.units, self.per_ns)
-
 
 def fraction(value: object, path: str = "number") -> Fraction:
     """Read an exact number.

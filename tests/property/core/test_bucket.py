@@ -28,7 +28,7 @@ class FractionBucket:
     """The level form of a token bucket, for a clock that never steps back."""
 
     def __init__(self, rate: Rate, burst: int, level: Fraction) -> None:
-        self.rate = rate.units_per_ns
+        self.rate = Fraction(rate.units, rate.per_ns)
         self.burst = burst
         self.level = level
         self.at_ns = 0
@@ -55,7 +55,7 @@ class FractionBucket:
     def set_rate(self, rate: Rate, burst: int, now_ns: int) -> None:
         # The stated rule: rounded down to what the new rate's grain, 1/per_ns of a unit, can express.
         self.advance(now_ns)
-        self.rate = rate.units_per_ns
+        self.rate = Fraction(rate.units, rate.per_ns)
         self.burst = burst
         grain = rate.per_ns
         self.level = min(Fraction(math.floor(self.level * grain), grain), Fraction(burst))
@@ -117,7 +117,7 @@ def assert_envelope(admitted: Sequence[tuple[int, int]], rate: Rate, burst: int)
         units = 0
         for until_ns, n in in_order[first:]:
             units += n
-            assert units <= burst + rate.units_per_ns * (until_ns - from_ns), (from_ns, until_ns)
+            assert units <= burst + Fraction(rate.units, rate.per_ns) * (until_ns - from_ns), (from_ns, until_ns)
 
 
 # ------------------------------------------------------------------------------------------------ witnesses
@@ -248,7 +248,7 @@ def a_step_back_earns_nothing(make: type[TokenBucket], how: settings) -> None:
         bucket, stayed = make(rate=rate, burst=burst), make(rate=rate, burst=burst)
         assert bucket.try_take(burst, drained_ns)
         assert stayed.try_take(burst, drained_ns)
-        from_empty_ns = math.ceil(burst / rate.units_per_ns)
+        from_empty_ns = math.ceil(burst / Fraction(rate.units, rate.per_ns))
         for up_ns, n in asks:
             # Somewhere before the instant at which it was drained: nothing to be had, and no frightening wait.
             now_ns = drained_ns - back_ns + min(up_ns, back_ns - 1)
@@ -279,7 +279,7 @@ def a_new_rate_does_not_pay_for_a_step_back(make: type[TokenBucket], how: settin
         state(bucket)
         assert bucket.level(drained_ns) == 0
         later_ns = drained_ns + 50
-        assert bucket.level(later_ns) == min(new_burst, 50 * new.units_per_ns)
+        assert bucket.level(later_ns) == min(new_burst, 50 * Fraction(new.units, new.per_ns))
 
     check()
 

@@ -24,7 +24,7 @@ def breaches(bucket, draws):
         over = max(
             sum(units for _, units in draws[start : end + 1])
             - burst
-            - rate.units_per_ns * (draws[end][0] - draws[start][0])
+            - Fraction(rate.units, rate.per_ns) * (draws[end][0] - draws[start][0])
             for start in range(end + 1)
         )
         if over > 0:

@@ -78,7 +78,6 @@ def test_v2_principals_and_providers(v2):
     for provider in v2.providers:
         assert provider.service == Uniform(40 * MS, 160 * MS)
         assert provider.failure_probability == Fraction(1, 20)
-        assert provider.fails_first_attempt_only
 
 
 def test_v2_clients_retry_once_after_a_fixed_wait_that_a_cancellation_does_not_end(v2):

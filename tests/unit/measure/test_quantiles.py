@@ -39,7 +39,8 @@ def test_c125_percentiles_and_extremes_come_from_one_unrounded_set():
 
 def test_c125_holds_in_bins_too():
     histogram = LogLinearHistogram.of(np.arange(1, 597))
-    assert histogram.minimum <= histogram.quantile(P50) <= histogram.quantile(P99) <= histogram.maximum == 596
+    p50, p99 = (histogram.at_rank(rank(p, histogram.count)) for p in (P50, P99))
+    assert histogram.minimum <= p50 <= p99 <= histogram.maximum == 596
 
 
 @pytest.mark.parametrize("value", [0, 1, 2, 127, 128, 129, 255, 256, 10**9, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1])
@@ -58,14 +59,14 @@ def test_bins_are_contiguous():
     assert all(upper + 1 == lower for (_, upper), (lower, _) in pairwise(edges))
 
 
-def test_an_empty_histogram_has_no_quantile():
+def test_an_empty_histogram_has_no_place():
     with pytest.raises(CallerError):
-        LogLinearHistogram().quantile(P50)
+        LogLinearHistogram().at_rank(1)
 
 
 def test_zeros_stand_in_front():
     histogram = LogLinearHistogram.of(values(1000)).with_zeros(3)
-    assert (histogram.quantile(P50), histogram.quantile(P99), histogram.count) == (0, 1000, 4)
+    assert ([histogram.at_rank(place) for place in (2, 3, 4)], histogram.count) == ([0, 0, 1000], 4)
     assert (histogram.minimum, histogram.maximum) == (0, 1000)
 
 
