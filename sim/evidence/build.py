@@ -31,7 +31,8 @@ from sim.evidence.schema import (
 )
 from sim.evidence.source import Tool
 from sim.gates import Callers, CheckRow, Gate, Guarantees, ObservationRow
-from sim.manifest.model import Client, Manifest
+from sim.manifest.clients import Client
+from sim.manifest.model import Manifest
 from sim.manifest.processes import Closed
 from tollgate.core.errors import EvidenceError
 from tollgate.core.units import NS_PER_MS, decimal_text

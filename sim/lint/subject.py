@@ -15,8 +15,9 @@ from typing import Final
 
 from sim.evidence.build import guarantees_of, plan_of
 from sim.gates import Gate, Guarantees
+from sim.manifest.clients import Client
 from sim.manifest.distributions import BoundedPareto, Constant, Distribution, Empirical, Mixture, Uniform
-from sim.manifest.model import SEED_SCHEMAS, Client, Manifest, Stream
+from sim.manifest.model import SEED_SCHEMAS, Manifest, Stream
 from sim.manifest.work import PLAIN, Drawn, Exact, MaxTokens, OutputEstimate, Scaled, Unknown
 from tollgate.decision.limits import FIELDS, AdmissionLimits
 

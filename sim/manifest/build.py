@@ -16,8 +16,9 @@ from sim.manifest.arrival_build import arrivals
 from sim.manifest.client_build import client
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import Inputs
-from sim.manifest.model import Manifest, Outage, Phase, PrincipalInfo, Provenance, Stream
+from sim.manifest.model import Manifest, Phase, PrincipalInfo, Provenance, Stream
 from sim.manifest.provider_build import outages_by_name, provider_models
+from sim.manifest.providers import Outage
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
 from sim.manifest.wording import NOTHING, Said, shown_value

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 
 from sim.manifest.blocks import Block
 from sim.manifest.limits import ProfileBlock
-from sim.manifest.providers import ProviderBlock
+from sim.manifest.provider_blocks import ProviderBlock
 from sim.manifest.scalars import (
     Multiplier,
     Name,

@@ -6,8 +6,9 @@ Owns that one question, asked of the model. Draws nothing itself.
 from __future__ import annotations
 
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Manifest, Stream, TokenService, TraceReplay
+from sim.manifest.model import Manifest, Stream, TraceReplay
 from sim.manifest.processes import Closed
+from sim.manifest.providers import TokenService
 from sim.manifest.work import Drawn, Work
 
 

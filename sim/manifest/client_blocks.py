@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Discriminator, Field, ValidationInfo, field_validator
 
 from sim.manifest.blocks import Block, at_least
-from sim.manifest.model import MAX_ATTEMPTS
+from sim.manifest.clients import MAX_ATTEMPTS
 from sim.manifest.scalars import (
     Milliseconds,
     Multiplier,

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from sim.manifest import client_blocks as shape
-from sim.manifest.model import Client, Herd, Outage, RatioBudget, Retry, TokenBudget
+from sim.manifest.clients import Client, Herd, RatioBudget, Retry, TokenBudget
+from sim.manifest.providers import Outage
 from sim.manifest.source import known
 from tollgate.core.errors import ConfigError
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+from sim.manifest.clients import Client
 from sim.manifest.distributions import Distribution
 from sim.manifest.processes import Closed, Generated, Reshape
+from sim.manifest.providers import Outage, ProviderModel
 from sim.manifest.work import Work
-from tollgate.core.units import Rate
 from tollgate.decision.profile import AdmissionProfile
 
 SeedV1 = Literal["decision-load-manifest/v1"]
@@ -30,11 +30,6 @@ SEED_SCHEMAS: Final[tuple[SeedSchema, ...]] = get_args(SeedSchema)
 Discipline = Literal["default", "reference"]
 Op = Literal["<=", ">=", "<", ">"]
 Estimand = Literal["path", "mean", "hold"]
-
-MAX_ATTEMPTS: Final = 62
-"""Most attempts a client may make, all its layers of retries together: the failures of all attempts of one arrival
-travel as bits of one signed 64-bit column."""
-
 
 # --- arrivals
 
@@ -59,136 +54,6 @@ class TraceReplay:
 
 
 Arrivals = Generated | TraceReplay | Closed
-
-
-# --- clients
-
-
-BudgetHolder = Literal["stream", "principal"]
-"""Who has a retry budget of its own: all callers of a stream together, or each principal."""
-
-
-@dataclass(frozen=True, slots=True)
-class RatioBudget:
-    """A budget that requests pay into and retries draw from, as in Finagle.
-
-    Attributes:
-        ratio: What each request pays in; a retry takes 1.
-        min_retries_per_second: What may be drawn on top, whatever was paid in.
-        ttl_ns: How long both are remembered, ns.
-        per: Who has one.
-    """
-
-    ratio: Fraction
-    min_retries_per_second: Fraction
-    ttl_ns: int
-    per: BudgetHolder = "stream"
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBudget:
-    """A count that failures lower and successes raise, as in gRPC; there are retries while it is above half.
-
-    Attributes:
-        max_tokens: The most it counts, and where it starts; a failure takes 1.
-        token_ratio: What a success gives back.
-        per: Who has one.
-    """
-
-    max_tokens: int
-    token_ratio: Fraction
-    per: BudgetHolder = "stream"
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """When a layer of a client tries again after a failed attempt.
-
-    Attributes:
-        kind: ``fixed`` (always ``base_ns``), ``exponential`` (doubling from ``base_ns`` up to ``cap_ns``) or
-            ``decorrelated`` (drawn between ``base_ns`` and three times the wait before, up to ``cap_ns``).
-        base_ns: First wait; the shortest one of ``decorrelated``.
-        cap_ns: Longest wait.
-        jitter: ``full`` draws the wait uniformly from 0 up to it, ``equal`` from its half, ``none`` takes it as it is.
-        max_attempts: Attempts in all, the first one included.
-        budget: What keeps retries back when there are too many of them; None for nothing.
-        name: What reports call this layer, where there are several.
-    """
-
-    kind: Literal["fixed", "exponential", "decorrelated"]
-    base_ns: int = 0
-    cap_ns: int = 0
-    jitter: Literal["none", "full", "equal"] = "none"
-    max_attempts: int = 1
-    budget: RatioBudget | TokenBudget | None = None
-    name: str = ""
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether its waits are left to chance."""
-        return self.jitter != "none" or self.kind == "decorrelated"
-
-
-@dataclass(frozen=True, slots=True)
-class Herd:
-    """Callers who failed in an outage and come back as soon as it is over.
-
-    Attributes:
-        outage: Its name.
-        provider: Index of the provider that had it.
-        start_ns: Its first instant.
-        end_ns: Its end.
-        within_ns: Up to how long after its end they come.
-    """
-
-    outage: str
-    provider: int
-    start_ns: int
-    end_ns: int
-    within_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """How the callers of a stream behave.
-
-    Attributes:
-        timeout_ns: Patience of one request from its arrival, over all attempts; None for endless.
-        abandon: What becomes of a call in service when patience ends: it is cancelled, or the provider goes on.
-        frees_abandoned: Whether a call that goes on for nobody gives its permit back at once.
-        cancel_probability: Share of requests that the caller cancels.
-        cancel_after_ns: When it does, from the arrival; None where nobody cancels.
-        on_refusal: Whether a refusal ends the request or is retried like a failure.
-        layers: Who tries again after a failed attempt, from the layer that makes the calls outwards; empty for nobody.
-            What a layer cannot make succeed is one failed attempt of the next.
-        honour_retry_after: Whether a wait the service announces is waited out.
-        retry_after_cap_ns: The longest announced wait that is waited out; a longer one ends the request. None for any.
-        herd: Who comes back together, and when; None where everybody waits on their own.
-        abortable_backoff: Whether a cancellation during a wait between attempts takes effect at once; if not, the next
-            attempt meets it.
-    """
-
-    timeout_ns: int | None = None
-    abandon: Literal["provider-stops", "provider-continues"] = "provider-stops"
-    frees_abandoned: bool = False
-    cancel_probability: Fraction = Fraction(0)
-    cancel_after_ns: int | None = None
-    on_refusal: Literal["give-up", "retry"] = "give-up"
-    layers: tuple[Retry, ...] = ()
-    honour_retry_after: bool = True
-    retry_after_cap_ns: int | None = None
-    herd: Herd | None = None
-    abortable_backoff: bool = True
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether any wait of theirs is left to chance."""
-        return any(layer.is_drawn for layer in self.layers) or (self.herd is not None and self.herd.within_ns > 0)
-
-    @property
-    def max_attempts(self) -> int:
-        """Most attempts of one request: the layers' multiplied."""
-        return prod(layer.max_attempts for layer in self.layers)
 
 
 # --- streams, world and rules
@@ -245,155 +110,6 @@ class Stream:
     providers: tuple[tuple[int, Fraction], ...]
     client: Client
     work: Work | None = None
-
-
-OutageKind = Literal["error", "stall", "slow", "throttle"]
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """A stretch of time in which a provider does not do what it should, and its recovery.
-
-    Attributes:
-        name: Its name; no other outage of the manifest has it.
-        provider: Index into ``Manifest.providers``.
-        kind: ``error`` (calls fail), ``stall`` (calls hang), ``slow`` (calls take longer), ``throttle`` (calls are told
-            to wait).
-        start_ns: Its first instant, from the start of the run.
-        end_ns: Its end, itself not part of it.
-        ramp_end_ns: From when on nothing of it is left; ``end_ns`` where it ends at once.
-        ramp_steps: Equal steps in which it fades from ``end_ns`` to ``ramp_end_ns``.
-        probability: Chance that a call begun inside is hit, for ``error`` and ``throttle``.
-        answer_ns: How long the provider takes for such an answer, ns.
-        factor: On the work of a call begun inside, for ``slow``.
-        retry_after_ns: The wait that it announces, for ``throttle``.
-    """
-
-    name: str
-    provider: int
-    kind: OutageKind
-    start_ns: int
-    end_ns: int
-    ramp_end_ns: int
-    ramp_steps: int = 1
-    probability: Fraction = Fraction(1)
-    answer_ns: int = 1
-    factor: Fraction = Fraction(1)
-    retry_after_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TokenService:
-    """A call's work follows from its size: ``base_ns`` and so many ns a token, rounded down, at least 1 ns.
-
-    Attributes:
-        base_ns: Work of any call, ns.
-        per_prompt_token_ns: Work a token of the prompt, ns, exact.
-        per_output_token_ns: Work a token of the output, ns, exact.
-    """
-
-    base_ns: int
-    per_prompt_token_ns: Fraction
-    per_output_token_ns: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Bursts:
-    """Failures that come in bursts: a chain of two states in time, each of exponential length (Gilbert and Elliott).
-
-    Attributes:
-        good_ns: Mean stay in the good state, where the run begins, ns.
-        bad_ns: Mean stay in the bad state, ns.
-        good_probability: Chance that a call begun in the good state fails.
-        bad_probability: Chance that one begun in the bad state does.
-    """
-
-    good_ns: int
-    bad_ns: int
-    good_probability: Fraction
-    bad_probability: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Slowdown:
-    """Calls in service slow each other down: each runs ``1 + per_call * (n - above)`` times as long while n are in it.
-
-    Attributes:
-        above: Calls in service that do not.
-        per_call: What each further one adds, exact.
-    """
-
-    above: int
-    per_call: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimit:
-    """A provider's own limits, which it answers with 429 and a wait.
-
-    Attributes:
-        requests: Refill and capacity of its request bucket; None for no such limit.
-        tokens: Those of its token bucket.
-        concurrency: Calls it has in progress at once; None for no such limit.
-        answer_ns: How long it takes to say no, ns.
-        retry_after_ns: The wait it announces where ``concurrency`` is what binds; buckets announce the exact one.
-    """
-
-    requests: tuple[Rate, int] | None
-    tokens: tuple[Rate, int] | None
-    concurrency: int | None
-    answer_ns: int
-    retry_after_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderModel:
-    """A simulated provider.
-
-    Attributes:
-        id: Its name in the profile.
-        service: Work of a call, ns, as if it had the provider to itself.
-        failure_probability: Chance that a call fails, each independently.
-        failure_ns: How long a call that fails takes, ns; None where it takes as long as any other.
-        bursts: Failures that come in bursts instead; None for none.
-        servers: Calls it works on at a time, each at full speed; None for any number.
-        sharing: What happens to more calls than ``servers``: they queue (``fifo``), or all of them share the servers
-            alike (``processor``).
-        slowdown: How its load slows it down further; None for not at all.
-        rate_limit: Its own limits; None for none.
-        outages: Its bad times, by ``start_ns``.
-    """
-
-    id: str
-    service: Distribution | TokenService
-    failure_probability: Fraction = Fraction(0)
-    failure_ns: int | None = None
-    bursts: Bursts | None = None
-    servers: int | None = None
-    sharing: Literal["fifo", "processor"] = "fifo"
-    slowdown: Slowdown | None = None
-    rate_limit: RateLimit | None = None
-    outages: tuple[Outage, ...] = ()
-
-    @property
-    def has_chances(self) -> bool:
-        """Whether what happens to a call is drawn when it begins, from its arrival's own word."""
-        hits = [outage for outage in self.outages if outage.kind in {"error", "throttle"}]
-        return self.bursts is not None or any(
-            outage.probability < 1 or outage.ramp_end_ns > outage.end_ns for outage in hits
-        )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether each call takes its own work and nothing else matters, so that it ends when it was to end."""
-        return (
-            self.failure_ns is None
-            and self.bursts is None
-            and self.servers is None
-            and self.slowdown is None
-            and self.rate_limit is None
-            and not self.outages
-        )
 
 
 @dataclass(frozen=True, slots=True)

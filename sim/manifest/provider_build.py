@@ -12,11 +12,11 @@ from fractions import Fraction
 from math import floor
 from typing import Final
 
-from sim.manifest import providers as shape
+from sim.manifest import provider_blocks as shape
 from sim.manifest.distribution_build import lengths
 from sim.manifest.distributions import Distribution
 from sim.manifest.inputs import Inputs
-from sim.manifest.model import Bursts, Outage, ProviderModel, RateLimit, Slowdown, TokenService
+from sim.manifest.providers import Bursts, Outage, ProviderModel, RateLimit, Slowdown, TokenService
 from sim.manifest.source import seconds_text
 from sim.manifest.wording import NOTHING, Said
 from tollgate.core.errors import ConfigError

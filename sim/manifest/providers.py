@@ -1,192 +1,162 @@
-"""The shape of the simulated providers in ``capacity-manifest/v1``: service, load, own limits, failures, outages.
+"""Simulated providers, as values: service, load, own limits, failures, outages.
 
-This module owns keys and types. Rules that span several blocks live in ``sim.manifest.provider_build``.
+This module owns the shape of these values. It must not know how a manifest spells them, nor what becomes of a call:
+that belongs to ``sim.world``.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Final, Literal
+from typing import Literal
 
-from pydantic import Discriminator, Field, ValidationInfo, field_validator
+from sim.manifest.distributions import Distribution
+from tollgate.core.units import Rate
 
-from sim.manifest.blocks import Block
-from sim.manifest.distribution_blocks import Lengths
-from sim.manifest.scalars import (
-    Count,
-    Factor,
-    Milliseconds,
-    Multiplier,
-    Name,
-    Pause,
-    PositiveMilliseconds,
-    PositiveNumber,
-    PositiveSeconds,
-    Probability,
-    Seconds,
-    complaint,
-)
-
-RAMP_STEPS_MAX: Final = 1000
-"""Most steps of a recovery ramp; each costs the run two events at most, and finer steps than a thousandth are not seen
-in any figure."""
+OutageKind = Literal["error", "stall", "slow", "throttle"]
 
 
-# --- how calls are served
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A stretch of time in which a provider does not do what it should, and its recovery.
+
+    Attributes:
+        name: Its name; no other outage of the manifest has it.
+        provider: Index into ``Manifest.providers``.
+        kind: ``error`` (calls fail), ``stall`` (calls hang), ``slow`` (calls take longer), ``throttle`` (calls are told
+            to wait).
+        start_ns: Its first instant, from the start of the run.
+        end_ns: Its end, itself not part of it.
+        ramp_end_ns: From when on nothing of it is left; ``end_ns`` where it ends at once.
+        ramp_steps: Equal steps in which it fades from ``end_ns`` to ``ramp_end_ns``.
+        probability: Chance that a call begun inside is hit, for ``error`` and ``throttle``.
+        answer_ns: How long the provider takes for such an answer, ns.
+        factor: On the work of a call begun inside, for ``slow``.
+        retry_after_ns: The wait that it announces, for ``throttle``.
+    """
+
+    name: str
+    provider: int
+    kind: OutageKind
+    start_ns: int
+    end_ns: int
+    ramp_end_ns: int
+    ramp_steps: int = 1
+    probability: Fraction = Fraction(1)
+    answer_ns: int = 1
+    factor: Fraction = Fraction(1)
+    retry_after_ns: int = 0
 
 
-class TokenServiceBlock(Block):
-    """A call takes a fixed time and a time a token."""
+@dataclass(frozen=True, slots=True)
+class TokenService:
+    """A call's work follows from its size: ``base_ns`` and so many ns a token, rounded down, at least 1 ns.
 
-    kind: Literal["tokens"]
-    base_ms: Milliseconds = Field(default=0, description="Work of any call, ms.")
-    ms_per_prompt_token: Multiplier = Field(default=Fraction(0), description="Work a token of the prompt, ms, exact.")
-    ms_per_output_token: Multiplier = Field(default=Fraction(0), description="Work a token of the output, ms, exact.")
+    Attributes:
+        base_ns: Work of any call, ns.
+        per_prompt_token_ns: Work a token of the prompt, ns, exact.
+        per_output_token_ns: Work a token of the output, ns, exact.
+    """
 
-
-class SlowdownBlock(Block):
-    """Calls in service that slow each other down."""
-
-    above: Annotated[int, Field(ge=0, le=10**6)] = Field(description="Calls in service that do not slow it down.")
-    per_call: PositiveNumber = Field(
-        description="What each further one adds: n calls in service run 1 + per_call * (n - above) times as long."
-    )
+    base_ns: int
+    per_prompt_token_ns: Fraction
+    per_output_token_ns: Fraction
 
 
-class RateLimitBlock(Block):
-    """Limits of the provider's own, which it answers with 429 and a Retry-After."""
+@dataclass(frozen=True, slots=True)
+class Bursts:
+    """Failures that come in bursts: a chain of two states in time, each of exponential length (Gilbert and Elliott).
 
-    requests_per_minute: PositiveNumber | None = Field(
-        default=None, description="Refill of its request bucket, requests a minute."
-    )
-    requests_burst: Count | None = Field(default=None, description="Its capacity; without it one minute's worth.")
-    tokens_per_minute: PositiveNumber | None = Field(
-        default=None, description="Refill of its token bucket, tokens a minute."
-    )
-    tokens_burst: Count | None = Field(default=None, description="Its capacity; without it one minute's worth.")
-    concurrency: Count | None = Field(default=None, description="Calls that it has in progress at once.")
-    retry_after_ms: Pause | None = Field(
-        default=None,
-        description="The wait it announces where concurrency binds, ms; without it 1000. Buckets announce theirs.",
-    )
-    answer_ms: PositiveMilliseconds | None = Field(
-        default=None, description="How long it takes to say no, ms; without it 1."
-    )
+    Attributes:
+        good_ns: Mean stay in the good state, where the run begins, ns.
+        bad_ns: Mean stay in the bad state, ns.
+        good_probability: Chance that a call begun in the good state fails.
+        bad_probability: Chance that one begun in the bad state does.
+    """
+
+    good_ns: int
+    bad_ns: int
+    good_probability: Fraction
+    bad_probability: Fraction
 
 
-# --- how calls fail
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """Calls in service slow each other down: each runs ``1 + per_call * (n - above)`` times as long while n are in it.
+
+    Attributes:
+        above: Calls in service that do not.
+        per_call: What each further one adds, exact.
+    """
+
+    above: int
+    per_call: Fraction
 
 
-class IndependentFailures(Block):
-    """Calls that fail independently of each other."""
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """A provider's own limits, which it answers with 429 and a wait.
 
-    kind: Literal["independent"]
-    probability: Probability = Field(description="Chance that a call fails, exact.")
-    answer_ms: PositiveMilliseconds | None = Field(
-        default=None, description="How long a call that fails takes, ms; without it as long as any other."
-    )
+    Attributes:
+        requests: Refill and capacity of its request bucket; None for no such limit.
+        tokens: Those of its token bucket.
+        concurrency: Calls it has in progress at once; None for no such limit.
+        answer_ns: How long it takes to say no, ns.
+        retry_after_ns: The wait it announces where ``concurrency`` is what binds; buckets announce the exact one.
+    """
 
-
-class BurstyFailures(Block):
-    """Calls that fail in bursts: a good and a bad state follow each other in time (Gilbert and Elliott)."""
-
-    kind: Literal["bursty"]
-    good_mean_seconds: PositiveSeconds = Field(
-        description="Mean length of a good time, seconds; the run begins with one."
-    )
-    bad_mean_seconds: PositiveSeconds = Field(description="Mean length of a bad time, seconds.")
-    good_probability: Probability = Field(
-        default=Fraction(0), description="Chance that a call begun in a good time fails, exact."
-    )
-    bad_probability: Probability = Field(description="Chance that a call begun in a bad time fails, exact.")
-    answer_ms: PositiveMilliseconds | None = Field(
-        default=None, description="How long a call that fails takes, ms; without it as long as any other."
-    )
+    requests: tuple[Rate, int] | None
+    tokens: tuple[Rate, int] | None
+    concurrency: int | None
+    answer_ns: int
+    retry_after_ns: int
 
 
-Failures = Annotated[IndependentFailures | BurstyFailures, Discriminator("kind")]
+@dataclass(frozen=True, slots=True)
+class ProviderModel:
+    """A simulated provider.
 
+    Attributes:
+        id: Its name in the profile.
+        service: Work of a call, ns, as if it had the provider to itself.
+        failure_probability: Chance that a call fails, each independently.
+        failure_ns: How long a call that fails takes, ns; None where it takes as long as any other.
+        bursts: Failures that come in bursts instead; None for none.
+        servers: Calls it works on at a time, each at full speed; None for any number.
+        sharing: What happens to more calls than ``servers``: they queue (``fifo``), or all of them share the servers
+            alike (``processor``).
+        slowdown: How its load slows it down further; None for not at all.
+        rate_limit: Its own limits; None for none.
+        outages: Its bad times, by ``start_ns``.
+    """
 
-# --- outages
+    id: str
+    service: Distribution | TokenService
+    failure_probability: Fraction = Fraction(0)
+    failure_ns: int | None = None
+    bursts: Bursts | None = None
+    servers: int | None = None
+    sharing: Literal["fifo", "processor"] = "fifo"
+    slowdown: Slowdown | None = None
+    rate_limit: RateLimit | None = None
+    outages: tuple[Outage, ...] = ()
 
+    @property
+    def has_chances(self) -> bool:
+        """Whether what happens to a call is drawn when it begins, from its arrival's own word."""
+        hits = [outage for outage in self.outages if outage.kind in {"error", "throttle"}]
+        return self.bursts is not None or any(
+            outage.probability < 1 or outage.ramp_end_ns > outage.end_ns for outage in hits
+        )
 
-class _OutageBlock(Block):
-    """What every outage has: when it is, and how it fades."""
-
-    name: Name | None = Field(
-        default=None, description="Its name, unique; without it the provider's id, -outage- and its place from 1."
-    )
-    from_seconds: Seconds = Field(description="Its first instant, seconds from the start of the run.")
-    for_seconds: PositiveSeconds = Field(description="Its length, seconds.")
-    ramp_seconds: Seconds = Field(default=0, description="How long it takes to fade after its end, seconds.")
-    ramp_steps: Annotated[int, Field(ge=1, le=RAMP_STEPS_MAX)] = Field(
-        default=10, description="Equal steps in which it fades."
-    )
-
-
-class ErrorOutage(_OutageBlock):
-    """Calls begun inside fail."""
-
-    kind: Literal["error"]
-    probability: Probability = Field(default=Fraction(1), description="Chance that a call begun inside fails, exact.")
-    answer_ms: PositiveMilliseconds | None = Field(
-        default=None, description="How long such a call takes, ms; without it 1."
-    )
-
-
-class StallOutage(_OutageBlock):
-    """Nothing moves: calls begun or in service hang until it is over."""
-
-    kind: Literal["stall"]
-
-
-class SlowOutage(_OutageBlock):
-    """Calls begun inside take longer."""
-
-    kind: Literal["slow"]
-    factor: Factor = Field(description="On the work of a call begun inside.")
-
-
-class ThrottleOutage(_OutageBlock):
-    """A storm of 429: calls begun inside are told to wait."""
-
-    kind: Literal["throttle"]
-    probability: Probability = Field(
-        default=Fraction(1), description="Chance that a call begun inside is told to wait, exact."
-    )
-    retry_after_ms: Pause = Field(description="The wait that is announced, ms.")
-    answer_ms: PositiveMilliseconds | None = Field(
-        default=None, description="How long such an answer takes, ms; without it 1."
-    )
-
-
-OutageBlock = Annotated[ErrorOutage | StallOutage | SlowOutage | ThrottleOutage, Discriminator("kind")]
-
-
-class ProviderBlock(Block):
-    """A simulated provider."""
-
-    id: Name = Field(description="Its name under profile.providers; unique.")
-    service_ms: Lengths | None = Field(
-        default=None, description="Length of a call, ms: a number or any law of lengths."
-    )
-    service: TokenServiceBlock | None = Field(
-        default=None, description="Instead of service_ms: a length that follows from the size of the request."
-    )
-    servers: Annotated[int, Field(ge=1, le=10**6)] | None = Field(
-        default=None, description="Calls it works on at a time, each at full speed; without it any number."
-    )
-    sharing: Literal["fifo", "processor"] = Field(
-        default="fifo", description="Whether more calls than servers queue, or all share the servers alike."
-    )
-    slowdown: SlowdownBlock | None = Field(default=None, description="How its own load slows it down.")
-    rate_limit: RateLimitBlock | None = Field(default=None, description="Its own limits, answered with 429.")
-    failures: Failures | None = Field(default=None, description="How calls fail; without it none does.")
-    outages: list[OutageBlock] = Field(default=[], description="Its bad times: error, stall, slow or throttle.")
-
-    @field_validator("sharing")
-    @classmethod
-    def _shares_something(cls, value: str, info: ValidationInfo) -> str:
-        if value == "processor" and "servers" in info.data and info.data["servers"] is None:
-            raise complaint("fifo, unless servers says what is shared")
-        return value
+    @property
+    def is_plain(self) -> bool:
+        """Whether each call takes its own work and nothing else matters, so that it ends when it was to end."""
+        return (
+            self.failure_ns is None
+            and self.bursts is None
+            and self.servers is None
+            and self.slowdown is None
+            and self.rate_limit is None
+            and not self.outages
+        )

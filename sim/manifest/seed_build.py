@@ -12,19 +12,10 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Final
 
+from sim.manifest.clients import Client, Retry
 from sim.manifest.distributions import Uniform
-from sim.manifest.model import (
-    Client,
-    GateSpec,
-    InputFile,
-    Manifest,
-    Phase,
-    PrincipalInfo,
-    Provenance,
-    ProviderModel,
-    Retry,
-    SeedFamilyModel,
-)
+from sim.manifest.model import GateSpec, InputFile, Manifest, Phase, PrincipalInfo, Provenance, SeedFamilyModel
+from sim.manifest.providers import ProviderModel
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.seed_bounds import seed_gates
 from sim.manifest.seed_limits import limits_block, seed_profile

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from sim.manifest.model import Outage
+from sim.manifest.providers import Outage
 from sim.measure.quantiles import Mask
 from sim.measure.shape import RunShape
 from sim.measure.tally import Ints

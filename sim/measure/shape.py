@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim.manifest.model import Manifest, Outage, Phase
+from sim.manifest.model import Manifest, Phase
 from sim.manifest.processes import Closed
+from sim.manifest.providers import Outage
 from sim.metrics import SELECTORS, Selector
 from tollgate.core.errors import CallerError, nearest
 from tollgate.decision.profile import AdmissionProfile

@@ -15,7 +15,8 @@ import numpy as np
 
 from sim import seeds
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Manifest, Stream, TokenService
+from sim.manifest.model import Manifest, Stream
+from sim.manifest.providers import TokenService
 from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.manifest.wording import Said
 from sim.seeds import MASK, Words

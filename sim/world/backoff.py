@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from sim.manifest.model import Retry
+from sim.manifest.clients import Retry
 
 
 def backoff_ns(retry: Retry, tries: int, word: int, previous_ns: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import ceil, lcm
 from typing import Final, Protocol
 
-from sim.manifest.model import RatioBudget, TokenBudget
+from sim.manifest.clients import RatioBudget, TokenBudget
 from tollgate.core.units import NS_PER_S
 
 SLICES: Final = 10

@@ -8,7 +8,7 @@ state. It must not decide what happens next.
 from __future__ import annotations
 
 from sim.kernel import Callbacks, Event
-from sim.manifest.model import Client
+from sim.manifest.clients import Client
 from sim.trace import NONE
 from sim.workload.blocks import Figures
 from tollgate.decision import Estimate, Permit, Request, Ticket

@@ -8,7 +8,7 @@ must not know the controller, the clock or the trace.
 
 from __future__ import annotations
 
-from sim.manifest.model import Client, Herd
+from sim.manifest.clients import Client, Herd
 from sim.seeds import derived_word
 from sim.trace import NONE, Stop
 from sim.world.backoff import backoff_ns

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple, Protocol
 
-from sim.manifest.model import Outage, ProviderModel
+from sim.manifest.providers import Outage, ProviderModel
 from sim.seeds import Words, derived_word
 from sim.trace import NONE, Cause
 from sim.world.provider_bursts import BadTimes

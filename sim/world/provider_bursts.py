@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from sim.manifest.distributions import Exponential
-from sim.manifest.model import Bursts
+from sim.manifest.providers import Bursts
 from sim.seeds import Words
 from sim.workload.distributions import draw
 

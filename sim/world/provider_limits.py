@@ -6,7 +6,7 @@ limits under test.
 
 from __future__ import annotations
 
-from sim.manifest.model import RateLimit
+from sim.manifest.providers import RateLimit
 from tollgate.core.bucket import TokenBucket, try_take_each
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from sim.manifest.model import Outage
+from sim.manifest.providers import Outage
 
 
 def share_left(outage: Outage, now_ns: int) -> Fraction:

@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 from math import lcm
 from typing import Final, Literal
 
-from sim.manifest.model import Slowdown
+from sim.manifest.providers import Slowdown
 from tollgate.core.errors import InvariantViolation
 
 SCALE_BITS_MAX: Final = 512

@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Final
 
 from sim.kernel import Event, Kernel, Order
-from sim.manifest.model import Client, Manifest
+from sim.manifest.clients import Client
+from sim.manifest.model import Manifest
 from sim.targets.controller import WORKSPACE, Target
 from sim.trace import NONE, REASON_CODE, AttemptOutcome, Cause, LevelKind, RequestOutcome, Trace
 from sim.workload.blocks import UNKNOWN, ArrivalBlock, Figures

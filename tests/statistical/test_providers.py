@@ -16,7 +16,7 @@ import pytest
 import sim
 from sim import seeds
 from sim.kernel import Kernel
-from sim.manifest.model import Bursts
+from sim.manifest.providers import Bursts
 from sim.targets.controller import build
 from sim.trace import AttemptCol, Consumer, Trace
 from sim.workload.arrivals import arrival_blocks

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.manifest.model import Outage
+from sim.manifest.providers import Outage
 from sim.measure.recovery import WINDOW_NS, Recoveries
 from sim.trace import RequestCol, RequestOutcome, Trace
 from tests.unit.measure.written import S, shape

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.manifest.model import RatioBudget, TokenBudget
+from sim.manifest.clients import RatioBudget, TokenBudget
 from sim.world.budget import SLICES, machine
 
 S = 10**9

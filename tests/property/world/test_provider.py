@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Outage, ProviderModel, RateLimit, Slowdown
+from sim.manifest.providers import Outage, ProviderModel, RateLimit, Slowdown
 from sim.trace import NONE, Cause
 from sim.world.provider import Job, Provider, Reply
 from tollgate.core.units import Rate

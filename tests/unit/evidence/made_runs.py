@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim.evidence.source import Tool
+from sim.manifest.clients import Client, Retry
 from sim.manifest.distributions import Constant as Always
-from sim.manifest.model import Client, GateSpec, Manifest, Phase, PrincipalInfo, Provenance, ProviderModel, Retry
+from sim.manifest.model import GateSpec, Manifest, Phase, PrincipalInfo, Provenance
+from sim.manifest.providers import ProviderModel
 from sim.measure import SeriesView
 from tollgate.core.canonical import sha256_hex
 from tollgate.core.units import NS_PER_S

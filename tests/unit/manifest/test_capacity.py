@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from sim.manifest import load
+from sim.manifest.clients import Client, Herd, RatioBudget, Retry, TokenBudget
 from sim.manifest.distributions import (
     BoundedPareto,
     Constant,
@@ -19,17 +20,7 @@ from sim.manifest.distributions import (
     Mixture,
     Uniform,
 )
-from sim.manifest.model import (
-    Client,
-    Herd,
-    Phase,
-    PrincipalInfo,
-    Provenance,
-    RatioBudget,
-    Retry,
-    TokenBudget,
-    TraceReplay,
-)
+from sim.manifest.model import Phase, PrincipalInfo, Provenance, TraceReplay
 from sim.manifest.processes import (
     Batches,
     BurstyPoisson,

@@ -8,9 +8,11 @@ from types import MappingProxyType, SimpleNamespace
 import pytest
 
 from sim.manifest.chance import is_drawn
+from sim.manifest.clients import Client, Retry
 from sim.manifest.distributions import Constant, Uniform
-from sim.manifest.model import Bursts, Client, Outage, ProviderModel, Retry, Stream, TokenService, TraceReplay
+from sim.manifest.model import Stream, TraceReplay
 from sim.manifest.processes import Poisson
+from sim.manifest.providers import Bursts, Outage, ProviderModel, TokenService
 from sim.manifest.work import Drawn, Work
 
 OWN = TraceReplay(Path("t.csv"), "0" * 64, {"duration_column": "took", "tokens_columns": ["size"]})

@@ -8,7 +8,7 @@ import pytest
 
 from sim.manifest import with_overrides
 from sim.manifest.distributions import Constant
-from sim.manifest.model import Bursts, Outage, RateLimit, Slowdown, TokenService
+from sim.manifest.providers import Bursts, Outage, RateLimit, Slowdown, TokenService
 from tests.unit.manifest.test_bad_input import refusal
 from tests.unit.manifest.texts import changed, read
 from tollgate.core.units import Rate

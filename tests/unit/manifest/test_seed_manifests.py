@@ -6,8 +6,9 @@ from fractions import Fraction
 import pytest
 
 from sim.manifest import load, parse, with_overrides
+from sim.manifest.clients import Client, Retry
 from sim.manifest.distributions import Uniform
-from sim.manifest.model import Client, Phase, PrincipalInfo, Provenance, Retry
+from sim.manifest.model import Phase, PrincipalInfo, Provenance
 from tollgate.core.breaker import BreakerConfig
 from tollgate.core.errors import ConfigError
 

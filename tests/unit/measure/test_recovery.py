@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from sim.manifest.model import Outage
+from sim.manifest.providers import Outage
 from sim.measure.observe import Measure
 from sim.trace import AttemptOutcome
 from tests.unit.measure.written import MS, Ask, S, Try, shape, write

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sim.manifest.model import Outage
+from sim.manifest.providers import Outage
 from sim.measure.quantiles import LogLinearHistogram
 from sim.measure.recorder import SeriesRecorder, bin_length
 from sim.measure.series import Band, SeriesView, series_name

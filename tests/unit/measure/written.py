@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from sim.manifest.model import Outage, Phase
+from sim.manifest.model import Phase
+from sim.manifest.providers import Outage
 from sim.measure.shape import RunShape
 from sim.trace import (
     NONE,

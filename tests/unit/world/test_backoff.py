@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.manifest.model import Retry
+from sim.manifest.clients import Retry
 from sim.world.backoff import backoff_ns
 
 MS = 10**6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sim.manifest.model import RatioBudget, TokenBudget
+from sim.manifest.clients import RatioBudget, TokenBudget
 from sim.world.budget import machine
 
 S = 10**9

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim.manifest.model import Client, Herd, RatioBudget, Retry, TokenBudget
+from sim.manifest.clients import Client, Herd, RatioBudget, Retry, TokenBudget
 from sim.seeds import derived_word
 from sim.trace import NONE, Stop
 from sim.world.clients import Callers

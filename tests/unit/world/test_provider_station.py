@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest.model import Slowdown
+from sim.manifest.providers import Slowdown
 from sim.world.provider_station import Job, Station
 from tollgate.core.errors import InvariantViolation
 
