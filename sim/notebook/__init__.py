@@ -7,7 +7,7 @@ figure drawn.
 
 from __future__ import annotations
 
-from sim.notebook.compare import answer, side_by_side
+from sim.notebook.compare import answer, pairs_of, side_by_side
 from sim.notebook.confirm import confirm, result_of
 from sim.notebook.parameters import Parameters, parameters
 from sim.notebook.qualification import NotQualifiedError, Qualification, conclude, findings, qualification, qualify
@@ -21,6 +21,7 @@ __all__ = [
     "conclude",
     "confirm",
     "findings",
+    "pairs_of",
     "parameters",
     "qualification",
     "qualify",

@@ -11,9 +11,12 @@ from typing import Final
 
 import pandas as pd
 
+from sim.gates.verdict import Verdict
 from sim.report import reading
+from sim.report.comparisons import ROWS_MAX, Pair, paired
 from sim.report.result import Result
 from sim.report.story import scope_of_claim, why
+from sim.report.style import ReportFigure
 from sim.report.text import DASH, listing, plural, rounded
 from tollgate.core.errors import EvidenceError
 
@@ -44,9 +47,7 @@ def side_by_side(results: dict[str, Result]) -> pd.DataFrame:
     Raises:
         EvidenceError: If their arrivals differ: a comparison would be of luck, not of disciplines.
     """
-    digests = {name: result.record["runs"][0]["arrivals_sha256"] for name, result in results.items()}
-    if len(set(digests.values())) != 1 or "" in digests.values():
-        raise EvidenceError(f"arrivals differ, or their digest is missing: {digests}")
+    _same_arrivals(results)
     first = next(iter(results.values()))
     columns = [(cls, name) for cls in first.names("class") for name in results]
     rows = {
@@ -56,6 +57,32 @@ def side_by_side(results: dict[str, Result]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(
         rows, orient="index", columns=pd.MultiIndex.from_tuples(columns, names=["class", "discipline"])
     )
+
+
+def pairs_of(ours: Result, theirs: Result, metric: str = "admission.ratio") -> ReportFigure:
+    """Draw a figure of each principal under two disciplines, on the same arrivals.
+
+    Args:
+        ours: Record of the discipline that is judged.
+        theirs: Record of the discipline it is compared with, drawn first.
+        metric: What is drawn; shares are in percent.
+
+    Raises:
+        EvidenceError: If their arrivals differ, or neither has the figure by principal.
+    """
+    _same_arrivals({"ours": ours, "theirs": theirs})
+    scale = 100 if metric in reading.SHARES else 1
+    mine, other = ours.by(metric, "principal"), theirs.by(metric, "principal")
+    pairs = [
+        Pair(name, float(scale * (other[name].exact or 0)), float(scale * (row.exact or 0)))
+        for name, row in mine.items()
+        if name in other
+    ][:ROWS_MAX]
+    if not pairs:
+        raise EvidenceError(f"the records have no figure {metric} by principal")
+    unit = " (%)" if metric in reading.SHARES else ""
+    names = (theirs.record["target"]["discipline"], ours.record["target"]["discipline"])
+    return paired(pairs, names=names, measure=f"{metric}{unit}", verdict=Verdict(ours.verdict))
 
 
 def answer(ours: Result, theirs: Result, cls: str) -> str:
@@ -80,6 +107,12 @@ def answer(ours: Result, theirs: Result, cls: str) -> str:
         f"{_refusals(theirs, cls)}.{paid} None whose turn was possible waited longer than {longest}, against {longer}; "
         f"{_said(ours, 'completed')} requests completed in all, against {_said(theirs, 'completed')}."
     )
+
+
+def _same_arrivals(results: dict[str, Result]) -> None:
+    digests = {name: result.record["runs"][0]["arrivals_sha256"] for name, result in results.items()}
+    if len(set(digests.values())) != 1 or "" in digests.values():
+        raise EvidenceError(f"arrivals differ, or their digest is missing: {digests}")
 
 
 def _headed(results: list[Result]) -> list[tuple[str, str]]:

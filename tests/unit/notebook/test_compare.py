@@ -9,7 +9,7 @@ import pytest
 
 import sim
 from sim.manifest import with_overrides
-from sim.notebook import answer, result_of, side_by_side
+from sim.notebook import answer, pairs_of, result_of, side_by_side
 from tollgate.core.errors import EvidenceError
 
 
@@ -33,6 +33,17 @@ def test_each_class_has_a_column_for_each_discipline_with_its_own_figures(pair, 
             admitted = Decimal(run.value("admission.ratio", {"class": cls})) * 100
             shown = Decimal(table[cls, name]["admitted, share of arrivals"].removesuffix(" %"))
             assert abs(shown - admitted) <= Decimal("0.005")
+
+
+def test_pairs_are_of_principals_and_draw_the_reference_first(results):
+    fig = pairs_of(results["ours"], results["reference"])
+    values = fig.axes[0]
+    marks = {line.get_label(): list(line.get_xdata()) for line in values.lines if line.get_label()[0] != "_"}
+    assert list(marks) == ["reference", "default"]
+    for name, result in (("reference", results["reference"]), ("default", results["ours"])):
+        assert marks[name] == [float(100 * row.exact) for row in result.by("admission.ratio", "principal").values()]
+    with pytest.raises(EvidenceError, match="no figure utilisation by principal"):
+        pairs_of(results["ours"], results["reference"], "utilisation")
 
 
 def test_refusals_by_reason_add_up_to_all_refusals(results):
