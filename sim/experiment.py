@@ -26,7 +26,7 @@ from sim.workload.blocks import BLOCK_ROWS, ArrivalBlock, ArrivalRow
 from sim.workload.closed import populations
 from sim.world import World
 from sim.world.loops import Heard
-from tollgate.core.errors import CallerError, ConfigError, EvidenceError
+from tollgate.core.errors import CallerError, EvidenceError
 from tollgate.core.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -176,10 +176,7 @@ def run(
         manifest = with_overrides(manifest, seed=seed)
     if discipline is not None:
         manifest = replace(manifest, discipline=discipline)
-    if manifest.lacks:
-        raise ConfigError(
-            "", manifest.name, f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
-        )
+    manifest.refuse_lacking()
     instruments = Instruments(manifest, outcomes_out, observations_only=observations_only)
     kept = KeptRows() if keep_rows else None
     trace = Trace(instruments.consumers if kept is None else (*instruments.consumers, kept))

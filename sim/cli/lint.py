@@ -29,13 +29,9 @@ def lint(
     from sim.lint import lint as look
     from sim.manifest import load
     from sim.report.text import plural
-    from tollgate.core.errors import ConfigError
 
     loaded = changed(load(manifest, assume=assume), sets=sets)
-    try:
-        findings = look(loaded)
-    except ConfigError as error:
-        raise error.within(file=str(manifest)) from None
+    findings = look(loaded)
     if as_json:
         document = {
             "manifest": {"name": loaded.name, "version": loaded.version, "sha256": loaded.sha256},

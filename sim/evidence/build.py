@@ -30,9 +30,9 @@ from sim.evidence.schema import (
     VerdictRow,
 )
 from sim.evidence.source import Tool
-from sim.gates import Callers, CheckRow, Gate, Guarantees, ObservationRow
+from sim.gates import Callers, CheckRow, GateRow, Guarantees, ObservationRow
 from sim.manifest.clients import Client
-from sim.manifest.model import Manifest
+from sim.manifest.model import GateSpec, Manifest
 from sim.manifest.processes import Closed
 from tollgate.core.errors import EvidenceError
 from tollgate.core.units import NS_PER_MS, decimal_text
@@ -112,9 +112,7 @@ def plan_of(manifest: Manifest, *, seed: int) -> Plan:
         seed: Of the one run.
     """
     guarantees = guarantees_of(manifest)
-    gates = [
-        Gate.of(spec, guaranteed=guarantees.value(spec.metric, spec.where, spec.op)).to_row() for spec in manifest.gates
-    ]
+    gates = [_gate_row(spec, guarantees.value(spec.metric, spec.where, spec.op)) for spec in manifest.gates]
     return Plan(
         n=1,
         seeds=[seed],
@@ -123,6 +121,23 @@ def plan_of(manifest: Manifest, *, seed: int) -> Plan:
         gates=gates,
         method="single-run",
         confidence=DEFAULT_CONFIDENCE,
+    )
+
+
+def _gate_row(spec: GateSpec, guaranteed: Fraction | None) -> GateRow:
+    """Return the row of a manifest's gate; what the configuration keeps its metric from crossing is in its unit."""
+    return GateRow(
+        id=spec.id,
+        metric=spec.metric,
+        where=dict(spec.where),
+        op=spec.op,
+        bound=spec.bound,
+        unit=spec.unit,
+        estimand=spec.estimand,
+        confidence=decimal_text(spec.confidence),
+        min_probability=None if spec.min_probability is None else decimal_text(spec.min_probability),
+        severity=spec.severity,
+        guaranteed=None if guaranteed is None else decimal_text(guaranteed),
     )
 
 

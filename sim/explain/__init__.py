@@ -66,9 +66,7 @@ def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = Non
     Raises:
         ConfigError: If the manifest lacks what a run needs, or has no such request.
     """
-    if manifest.lacks:
-        allowed = f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
-        raise ConfigError("", manifest.name, allowed, file=str(manifest.path))
+    manifest.refuse_lacking()
     rows = RowsOf(ordinal)
     if manifest.discipline == "reference":
         heading = _heading(manifest, ordinal, _found(manifest, ordinal))

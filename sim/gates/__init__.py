@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.gates.evaluation import Basis, GateResult, Overall, counts, evaluate, overall
-from sim.gates.gate import Gate, GateSpec, is_host_metric
+from sim.gates.gate import Gate, is_host_metric
 from sim.gates.guarantees import Callers, Guarantees
 from sim.gates.rows import CheckRow, GateResultRow, GateRow, ObservationRow
 from sim.gates.verdict import Verdict
@@ -16,7 +16,6 @@ __all__ = [
     "GateResult",
     "GateResultRow",
     "GateRow",
-    "GateSpec",
     "Guarantees",
     "ObservationRow",
     "Overall",

@@ -1,7 +1,6 @@
 """One gate: which number, against which bound, and how much a miss weighs.
 
-Owns the comparison in exact arithmetic, and how a manifest's gate becomes a row of a record's plan and back. It must
-not know manifests: whatever carries the same attributes can be turned into a gate.
+Owns the comparison in exact arithmetic. It must not know manifests: a gate is read from the plan of a record.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from sim.gates.rows import GateRow, Operator
 from sim.metrics import BY_NAME
-from tollgate.core.units import decimal_text, fraction
+from tollgate.core.units import fraction
 
 OPERATORS: Final[Mapping[Operator, Callable[[Fraction, Fraction], bool]]] = {
     "<=": operator.le,
@@ -23,50 +22,6 @@ OPERATORS: Final[Mapping[Operator, Callable[[Fraction, Fraction], bool]]] = {
     ">": operator.gt,
 }
 """What each ``op`` asks of ``observed op bound``."""
-
-
-class GateSpec(Protocol):
-    """The attributes that a manifest's gate has; ``sim.manifest`` has checked them."""
-
-    @property
-    def id(self) -> str:
-        """Its name in verdicts."""
-
-    @property
-    def metric(self) -> str:
-        """Dotted name of the metric."""
-
-    @property
-    def where(self) -> Mapping[str, str]:
-        """Selectors."""
-
-    @property
-    def op(self) -> Operator:
-        """The comparison."""
-
-    @property
-    def bound(self) -> str:
-        """Exact decimal, in ``unit``."""
-
-    @property
-    def unit(self) -> str:
-        """The metric's unit."""
-
-    @property
-    def estimand(self) -> Literal["path", "mean", "hold"]:
-        """What the bound speaks of."""
-
-    @property
-    def confidence(self) -> Fraction:
-        """Confidence level."""
-
-    @property
-    def min_probability(self) -> Fraction | None:
-        """Least share of runs."""
-
-    @property
-    def severity(self) -> Literal["block", "warn"]:
-        """What a miss does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,47 +57,9 @@ class Gate:
     guaranteed: str | None = None
 
     @classmethod
-    def of(cls, spec: GateSpec, *, guaranteed: Fraction | None) -> Gate:
-        """Return the gate that a manifest asks for.
-
-        Args:
-            spec: The manifest's gate.
-            guaranteed: What the configuration keeps the metric from crossing, in the gate's unit.
-        """
-        return cls(
-            id=spec.id,
-            metric=spec.metric,
-            where=dict(spec.where),
-            op=spec.op,
-            bound=spec.bound,
-            unit=spec.unit,
-            estimand=spec.estimand,
-            confidence=decimal_text(spec.confidence),
-            min_probability=None if spec.min_probability is None else decimal_text(spec.min_probability),
-            severity=spec.severity,
-            guaranteed=None if guaranteed is None else decimal_text(guaranteed),
-        )
-
-    @classmethod
     def from_row(cls, row: GateRow) -> Gate:
         """Return the gate that a row of a plan states."""
         return cls(**row)
-
-    def to_row(self) -> GateRow:
-        """Return the row that reads back as this gate."""
-        return GateRow(
-            id=self.id,
-            metric=self.metric,
-            where=dict(self.where),
-            op=self.op,
-            bound=self.bound,
-            unit=self.unit,
-            estimand=self.estimand,
-            confidence=self.confidence,
-            min_probability=self.min_probability,
-            severity=self.severity,
-            guaranteed=self.guaranteed,
-        )
 
     @property
     def is_host(self) -> bool:

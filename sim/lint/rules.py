@@ -12,7 +12,6 @@ from sim.lint import clients, gates, limits, traffic, work
 from sim.lint.finding import Basis, Finding, Rule
 from sim.lint.subject import Subject
 from sim.manifest.model import Manifest
-from tollgate.core.errors import ConfigError
 
 RULES: Final = (
     Rule(
@@ -210,10 +209,7 @@ def lint(manifest: Manifest) -> list[Finding]:
     Raises:
         ConfigError: If the manifest lacks what a run needs; it is not linted on stand-ins.
     """
-    if manifest.lacks:
-        raise ConfigError(
-            "", manifest.name, f"a manifest that states {', '.join(manifest.lacks)}; give them with --assume FILE"
-        )
+    manifest.refuse_lacking()
     subject = Subject(manifest)
     return [
         Finding(rule.code, found.path, found.values, found.says, rule.advice, rule.basis)

@@ -19,6 +19,7 @@ from sim.manifest.distributions import Distribution
 from sim.manifest.processes import Closed, Generated, Reshape
 from sim.manifest.providers import Outage, ProviderModel
 from sim.manifest.work import Work
+from tollgate.core.errors import ConfigError
 from tollgate.decision.profile import AdmissionProfile
 
 SeedV1 = Literal["decision-load-manifest/v1"]
@@ -276,6 +277,20 @@ class Manifest:
     assumptions_raw: bytes = field(default=b"", repr=False)
     overrides: tuple[tuple[str, str], ...] = ()
     lacks: tuple[str, ...] = ()
+
+    def refuse_lacking(self) -> None:
+        """Refuse a manifest that lacks what a run needs; it is not run on stand-ins.
+
+        Raises:
+            ConfigError: Naming what is missing.
+        """
+        if self.lacks:
+            raise ConfigError(
+                "",
+                self.name,
+                f"a manifest that states {', '.join(self.lacks)}; give them with --assume FILE",
+                file=str(self.path),
+            )
 
     @property
     def has_loops(self) -> bool:
