@@ -34,7 +34,9 @@ SCHEMA: Final = "capacity-manifest/v1"
 
 def _none_yet(value: list[object]) -> list[object]:
     if value:
-        raise complaint("an empty list: these are not available in this version")
+        raise complaint(
+            "an empty list: outages stand under their provider, other faults are not available in this version"
+        )
     return value
 
 
@@ -144,7 +146,9 @@ class CapacityManifest(Block):
     providers: Annotated[list[ProviderBlock], Field(min_length=1), judged_by_its_beginning] = Field(
         description="The world."
     )
-    faults: NoneYet = Field(default=[], description="Not available yet: an empty list.")
+    faults: NoneYet = Field(
+        default=[], description="An empty list: outages stand under their provider, and there are no other faults yet."
+    )
     replications: ReplicationsBlock = Field(
         default=ReplicationsBlock(n=1), description="Runs that a verdict over replications takes."
     )
