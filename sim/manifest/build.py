@@ -17,7 +17,7 @@ from sim.manifest.client_build import client
 from sim.manifest.gates import gate_specs
 from sim.manifest.inputs import Inputs
 from sim.manifest.model import Manifest, Phase, PrincipalInfo, Provenance, Stream
-from sim.manifest.provider_build import outages_by_name, provider_models
+from sim.manifest.provider_build import outages_of, provider_models
 from sim.manifest.providers import Outage
 from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import Source, known, unique, windowed
@@ -44,9 +44,10 @@ def build_capacity(source: Source) -> Manifest:
     phases = _phases(block, streams_by_name)
     inputs = Inputs(source.path.parent)
     horizon_ns = phases[-1].end_ns
-    outages = outages_by_name(block.providers, horizon_ns, horizon_ns + block.drain_seconds)
+    outages = outages_of(block.providers, horizon_ns, horizon_ns + block.drain_seconds)
+    outages_by_name = {outage.name: outage for own in outages for outage in own}
     streams = tuple(
-        _stream(place, stream, people, providers, inputs, horizon_ns, outages)
+        _stream(place, stream, people, providers, inputs, horizon_ns, outages_by_name)
         for place, stream in enumerate(block.streams)
     )
     labels = {
@@ -72,14 +73,14 @@ def build_capacity(source: Source) -> Manifest:
         drain_ns=block.drain_seconds,
         streams=streams,
         providers=provider_models(
-            block.providers, phases[-1].end_ns, phases[-1].end_ns + block.drain_seconds, source.window_ns, inputs
+            block.providers, outages, horizon_ns if source.window_ns is None else source.window_ns, inputs
         ),
         principals=people.infos,
         gates=gate_specs(block.gates, labels),
         replications_n=block.replications.n,
         provenance=tuple(Provenance(entry.path, entry.value, entry.kind, entry.source) for entry in block.provenance),
         inputs=tuple(inputs.files.values()),
-        declared_horizon_ns=phases[-1].end_ns,
+        declared_horizon_ns=horizon_ns,
         format=source.format,
         window_ns=source.window_ns,
         seed_given=source.seed,

@@ -32,41 +32,23 @@ RETRY_AFTER_NS: Final = NS_PER_S
 
 
 def provider_models(
-    blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int, window_ns: int | None, inputs: Inputs
+    blocks: Sequence[shape.ProviderBlock], outages: Sequence[Sequence[Outage]], cut_ns: int, inputs: Inputs
 ) -> tuple[ProviderModel, ...]:
     """Return the providers.
 
     Args:
         blocks: Their blocks; ids are known to differ.
-        horizon_ns: End of the last phase before any window, ns.
-        end_ns: End of the drain after it, ns.
-        window_ns: Where the run is cut; outages that begin there or later are left out. None for nowhere.
+        outages: Those of each, as :func:`outages_of` returns them.
+        cut_ns: Where the arrivals end, ns; outages that begin there or later are left out.
         inputs: Where files of values are read and noted.
 
     Raises:
-        ConfigError: For a provider without a service time or with two, a limit without its rate, an outage outside the
-            run, two outages of one name, or two of one kind and provider that overlap.
+        ConfigError: For a provider without a service time or with two, or a limit without its rate.
     """
-    outages = _outages(blocks, horizon_ns, end_ns)
-    cut_ns = horizon_ns if window_ns is None else window_ns
     return tuple(
-        _provider(place, block, [outage for outage in outages[place] if outage.start_ns < cut_ns], inputs)
-        for place, block in enumerate(blocks)
+        _provider(place, block, [outage for outage in own if outage.start_ns < cut_ns], inputs)
+        for place, (block, own) in enumerate(zip(blocks, outages, strict=True))
     )
-
-
-def outages_by_name(blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int) -> dict[str, Outage]:
-    """Return every outage of the manifest by its name, those beyond a window too.
-
-    Args:
-        blocks: The providers' blocks.
-        horizon_ns: End of the last phase before any window, ns.
-        end_ns: End of the drain after it, ns.
-
-    Raises:
-        ConfigError: As :func:`provider_models`.
-    """
-    return {outage.name: outage for own in _outages(blocks, horizon_ns, end_ns) for outage in own}
 
 
 def _provider(place: int, block: shape.ProviderBlock, outages: Sequence[Outage], inputs: Inputs) -> ProviderModel:
@@ -136,8 +118,17 @@ def _bucket(path: str, units: str, per_minute: Fraction | None, burst: int | Non
 # --- outages
 
 
-def _outages(blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int) -> list[list[Outage]]:
-    """Return the outages of each provider, by their start."""
+def outages_of(blocks: Sequence[shape.ProviderBlock], horizon_ns: int, end_ns: int) -> list[list[Outage]]:
+    """Return the outages of each provider, by their start; those beyond a window too.
+
+    Args:
+        blocks: The providers' blocks.
+        horizon_ns: End of the last phase before any window, ns.
+        end_ns: End of the drain after it, ns.
+
+    Raises:
+        ConfigError: For an outage outside the run, two of one name, or two of one kind and provider that overlap.
+    """
     names: dict[str, str] = {}
     found = []
     for index, block in enumerate(blocks):

@@ -13,17 +13,17 @@ from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, field_va
 from pydantic.alias_generators import to_camel
 
 from sim.manifest.blocks import Block, at_least
+from sim.manifest.clients import MAX_ATTEMPTS
 from sim.manifest.model import SEED_SCHEMAS, SeedV1, SeedV2
-from sim.manifest.scalars import Amount, Count, Name, Number, complaint
+from sim.manifest.scalars import HORIZON_MAX_NS, Amount, Count, Name, Number, complaint
+from tollgate.core.units import NS_PER_MS, NS_PER_S
 
 V1, V2 = SEED_SCHEMAS
 ASSUMPTIONS: Final = "capacity-assumptions/v1"
 
-MAX_SECONDS: Final = 366 * 24 * 3600
-"""A year, as in our own manifests."""
-MAX_MS: Final = MAX_SECONDS * 1000
-MAX_RETRIES: Final = 61
-"""One less than the attempts that an arrival's row has room for."""
+MAX_SECONDS: Final = HORIZON_MAX_NS // NS_PER_S
+MAX_MS: Final = HORIZON_MAX_NS // NS_PER_MS
+MAX_RETRIES: Final = MAX_ATTEMPTS - 1
 
 
 def _double(low: float, high: float, *, above: bool = False) -> PlainValidator:

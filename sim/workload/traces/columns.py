@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
+from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.workload.traces.reader import FORMATS, Format
 from sim.workload.traces.timestamps import LENGTH_UNITS, TIME_UNITS, LengthUnit, TimeUnit
 from tollgate.core.errors import ConfigError, nearest
@@ -16,8 +17,6 @@ from tollgate.core.units import MAX_SAFE_INTEGER, NS_PER_S, fraction
 
 MAX_SEGMENTS: Final = 100
 """Most captures in one file: more steps back than that are the jitter of a writer, which sorting mends."""
-
-_GAP_MAX_NS: Final = 366 * 86_400 * NS_PER_S  # the longest run
 
 TimeIs = Literal["start", "end"]
 TIMES_ARE: Final[tuple[TimeIs, ...]] = get_args(TimeIs)
@@ -150,8 +149,8 @@ class Reading:
         if self.segment_gap_seconds is None:
             return 0
         gap = fraction(self.segment_gap_seconds, "segment_gap_seconds") * NS_PER_S
-        if gap.denominator != 1 or not 0 <= gap <= _GAP_MAX_NS:
-            allowed = f"a number of seconds from 0 to {_GAP_MAX_NS // NS_PER_S}, in whole ns"
+        if gap.denominator != 1 or not 0 <= gap <= HORIZON_MAX_NS:
+            allowed = f"a number of seconds from 0 to {HORIZON_MAX_NS // NS_PER_S}, in whole ns"
             raise ConfigError("segment_gap_seconds", self.segment_gap_seconds, allowed)
         return gap.numerator
 

@@ -11,19 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
+from sim.manifest.scalars import HORIZON_MAX_NS
 from sim.workload.blocks import BLOCK_ROWS
 from sim.workload.traces.columns import Reading
 from sim.workload.traces.figures import Integers
 from sim.workload.traces.table import Columns, TraceBlocks
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MS, NS_PER_S, fraction
-
-SERVICE_MAX_NS: Final = 366 * 86_400 * NS_PER_S
-"""Longest time of service that tokens may make: no run lasts longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +141,9 @@ class RowService:
         if self._ns_per_token is None:
             return block.duration_ns if self._durations else None
         served = [round_half_up(self._ns_per_token * tokens) for tokens in block.tokens.tolist()]
-        if max(served) > SERVICE_MAX_NS:
-            place = next(place for place, time_ns in enumerate(served) if time_ns > SERVICE_MAX_NS)
-            allowed = f"tokens and a time of each that make at most {SERVICE_MAX_NS // NS_PER_S} s"
+        if max(served) > HORIZON_MAX_NS:
+            place = next(place for place, time_ns in enumerate(served) if time_ns > HORIZON_MAX_NS)
+            allowed = f"tokens and a time of each that make at most {HORIZON_MAX_NS // NS_PER_S} s"
             raise ConfigError(f"row {block.lines[place]}", f"{served[place] // NS_PER_S} s", allowed, file=self._file)
         return np.array(served, dtype=np.int64)
 
