@@ -17,6 +17,7 @@ from sim.manifest.scalars import (
     Number,
     PositiveNumber,
     PositiveSeconds,
+    RecurringSeconds,
     Seconds,
     Variation,
 )
@@ -44,7 +45,7 @@ class BurstyPoissonArrivals(Block):
         default=0, description="Start of the first burst, seconds from the start of the run."
     )
     burst_seconds: PositiveSeconds = Field(description="Length of a burst, seconds.")
-    every_seconds: PositiveSeconds | None = Field(
+    every_seconds: RecurringSeconds | None = Field(
         default=None,
         description="From the start of one burst to the start of the next, seconds; without it there is one burst.",
     )

@@ -23,6 +23,7 @@ from sim.manifest.scalars import (
     PositiveNumber,
     PositiveSeconds,
     Probability,
+    RecurringSeconds,
     Seconds,
     complaint,
 )
@@ -91,10 +92,10 @@ class BurstyFailures(Block):
     """Calls that fail in bursts: a good and a bad state follow each other in time (Gilbert and Elliott)."""
 
     kind: Literal["bursty"]
-    good_mean_seconds: PositiveSeconds = Field(
+    good_mean_seconds: RecurringSeconds = Field(
         description="Mean length of a good time, seconds; the run begins with one."
     )
-    bad_mean_seconds: PositiveSeconds = Field(description="Mean length of a bad time, seconds.")
+    bad_mean_seconds: RecurringSeconds = Field(description="Mean length of a bad time, seconds.")
     good_probability: Probability = Field(
         default=Fraction(0), description="Chance that a call begun in a good time fails, exact."
     )

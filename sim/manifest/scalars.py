@@ -165,6 +165,13 @@ PositiveSeconds = Annotated[
     _whole_ns(NS_PER_S, "a number of seconds above 0, at most a year, in whole ns", 1),
     WithJsonSchema(_NUMBER_SCHEMA | {"exclusiveMinimum": 0, "maximum": HORIZON_MAX_NS // NS_PER_S}),
 ]
+RecurringSeconds = Annotated[
+    int,
+    _whole_ns(NS_PER_S, "a number of seconds from 0.001 to a year, in whole ns", NS_PER_MS),
+    WithJsonSchema(_NUMBER_SCHEMA | {"minimum": 0.001, "maximum": HORIZON_MAX_NS // NS_PER_S}),
+]
+"""Length of what comes again and again until a run ends: each time costs a run as much as an arrival, whoever asks
+meanwhile, and below a millisecond no queue of calls sees it."""
 Amount = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 Count = Annotated[int, Field(ge=1, le=MAX_SAFE_INTEGER)]
 Name = Annotated[str, AfterValidator(_name), Field(json_schema_extra={"minLength": 1, "maxLength": LANE_NAME_MAX})]

@@ -26,7 +26,7 @@ from sim.manifest.scalars import (
     Digest,
     Name,
     PositiveNumber,
-    PositiveSeconds,
+    RecurringSeconds,
     Seconds,
     Share,
     complaint,
@@ -91,7 +91,7 @@ class TraceArrivals(Block):
         default=None,
         description="Points [seconds of the trace, seconds of the run] from [0, 0] on, straight in between.",
     )
-    bootstrap_seconds: PositiveSeconds | None = Field(
+    bootstrap_seconds: RecurringSeconds | None = Field(
         default=None,
         description="Length of blocks, seconds, that are drawn from it at random, again and again, to fill the phases.",
     )

@@ -15,18 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.manifest.processes import Reshape
+from sim.manifest.scalars import plain_decimal
 from sim.manifest.source import seconds_text
 from sim.manifest.wording import Said
 from sim.seeds import Words
 from sim.workload.distributions import below
 from sim.workload.traces.replay import TraceBlock
 from tollgate.core.errors import ConfigError
+from tollgate.core.units import NS_PER_S
 
 Columns = NDArray[np.int64]
 """Rows of a trace by column, shape ``(4, n)``: instant, principal, tokens, time of service (-1 where it has none)."""
 
 SLOTS_A_TIME: Final = 64
 """Blocks drawn at a time."""
+
+LATEST_NS: Final = 2**63 - 1
+"""The last instant that a row can have, ns from the start: 292 years."""
 
 BLOCKS_MIN: Final = 2
 """Fewest blocks that a trace must have to be drawn from: of one, each draw would be the same."""
@@ -62,7 +67,11 @@ def _columns(block: TraceBlock) -> Columns:
 def _on_clock(columns: Columns, how: Reshape, path: Path, key: str) -> Columns:
     if how.scale_rate != 1:
         over, under = how.scale_rate.numerator, how.scale_rate.denominator
-        columns[0] = [at_ns * under // over for at_ns in columns[0].tolist()]
+        scaled = [at_ns * under // over for at_ns in columns[0].tolist()]
+        if scaled and scaled[-1] > LATEST_NS:
+            allowed = f"a factor that leaves all rows of {path.name} within {LATEST_NS // NS_PER_S} s"
+            raise ConfigError(f"{key}.scale_rate", Said(plain_decimal(how.scale_rate)), allowed)
+        columns[0] = scaled
     elif how.time_warp:
         columns[0] = list(_warped(columns[0].tolist(), how.time_warp, path, key))
     return columns
@@ -97,13 +106,13 @@ def _bootstrapped(
         got = Said(f"blocks of {seconds_text(block_ns)} s")
         allowed = f"at most half of {path.name}, which lasts {seconds_text(span_ns)} s"
         raise ConfigError(f"{key}.bootstrap_seconds", got, allowed)
-    edges = np.searchsorted(whole[0], np.arange(count + 1, dtype=np.int64) * block_ns)
     slots = -(-end_ns // block_ns)
     for first in range(0, slots, SLOTS_A_TIME):
-        chosen = below(take(min(SLOTS_A_TIME, slots - first)), count).tolist()
-        for slot, block in enumerate(chosen, start=first):
-            found = whole[:, edges[block] : edges[block + 1]].copy()
-            found[0] += (slot - block) * block_ns
+        starts_ns = below(take(min(SLOTS_A_TIME, slots - first)), count) * block_ns
+        begins, ends = (np.searchsorted(whole[0], edge_ns) for edge_ns in (starts_ns, starts_ns + block_ns))
+        for slot, (start_ns, begin, end) in enumerate(zip(starts_ns, begins, ends, strict=True), start=first):
+            found = whole[:, begin:end].copy()
+            found[0] += slot * block_ns - start_ns
             stop = int(np.searchsorted(found[0], end_ns))
             if stop:
                 yield found[:, :stop]

@@ -276,7 +276,14 @@ BAD = {
         text_of(
             "service_ms: 5", "failures: {kind: bursty, good_mean_seconds: 0, bad_mean_seconds: 1, bad_probability: 1}"
         ),
-        ["failures.good_mean_seconds: got 0", "above 0"],
+        ["failures.good_mean_seconds: got 0", "from 0.001"],
+    ),
+    "bad times that no call could see, and a run could not count": (
+        text_of(
+            "service_ms: 5",
+            'failures: {kind: bursty, good_mean_seconds: 1, bad_mean_seconds: "0.000000001", bad_probability: 1}',
+        ),
+        ["failures.bad_mean_seconds: got '0.000000001'", "from 0.001 to a year"],
     ),
     "bursts without a probability": (
         text_of("service_ms: 5", "failures: {kind: bursty, good_mean_seconds: 1, bad_mean_seconds: 1}"),

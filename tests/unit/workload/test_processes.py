@@ -337,6 +337,9 @@ BAD = {
     "{kind: nhpp, curve: [[0, 0], [100, 7]], between: step}": "curve: got a rate of 0 throughout",
     "{kind: nhpp, curve: [[0, 1], [100, 1]], between: steps}": "between: got 'steps'; allowed: one of linear, step",
     "{kind: nhpp, curve: [[0, 1], [1e400, 1]]}": "1e400",
+    "{kind: bursty-poisson, per_second: 1, multiplier: 2, burst_seconds: 0.0000001, every_seconds: 0.000001}": (
+        "every_seconds: got 0.000001; allowed: a number of seconds from 0.001 to a year"
+    ),
     "{kind: mmpp, per_second: [1, 2]}": "mean_seconds: got nothing; allowed: mean_seconds, or a generator",
     "{kind: mmpp, per_second: [1], mean_seconds: [1]}": "per_second: got a list; allowed: at least 2 of them",
     "{kind: mmpp, per_second: [1, -2], mean_seconds: [1, 1]}": "per_second[1]: got -2",

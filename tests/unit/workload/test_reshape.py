@@ -153,6 +153,7 @@ BAD = {
     ", time_warp: [[0, 0], [5, 5, 5]]": "arrivals.time_warp[1]: got a list; allowed: a list of two",
     ", time_warp: [[0, 0], [5, 5]], scale_rate: 2": "arrivals.time_warp: got a second clock; allowed: absent beside",
     ", bootstrap_seconds: 0": "arrivals.bootstrap_seconds: got 0",
+    ", bootstrap_seconds: 0.000000001": "got 1E-9; allowed: a number of seconds from 0.001 to a year",
     ", bootstrap: 5": 'did you mean "bootstrap_seconds"?',
 }
 
@@ -170,6 +171,9 @@ LATE = {
         "streams[0].arrivals.time_warp: got a last point at 50 s of the trace; allowed: points that cover rows.csv"
     ),
     ", bootstrap_seconds: 50": "got blocks of 50 s; allowed: at most half of rows.csv, which lasts 99.9 s",
+    ', scale_rate: "0.00000001"': (
+        "arrivals.scale_rate: got 0.00000001; allowed: a factor that leaves all rows of rows.csv within 9223372036 s"
+    ),
     ", scale_rate: 0.9": "phases: got 'an end at 100000 ms'; allowed: phases that cover rows.csv",
 }
 
