@@ -173,6 +173,12 @@ class Denial(NamedTuple):
         """What the caller of the attempt is told."""
         return REASONS[self.reason].status
 
+    @property
+    def advice(self) -> str:
+        """Whether, and when, a retry helps."""
+        after = self.retry_after_ns
+        return "a retry cannot help" if after is None else f"retry after {after} ns"
+
     def or_raise(self) -> NoReturn:
         """Raise the denial as :class:`~tollgate.core.errors.Refused`, for those who want an exception."""
         raise Refused(self)

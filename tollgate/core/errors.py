@@ -96,19 +96,19 @@ class InvariantViolation(TollgateError):  # noqa: N818 - named for what happened
 
 
 class Refusal(Protocol):
-    """What :class:`Refused` needs to know of a denial (:class:`tollgate.core.deny.Denial` has it)."""
+    """What :class:`Refused` needs to know of a denial; that of the controller and that of the request path have it."""
 
     @property
     def reason(self) -> str:
         """The label of the reason."""
 
     @property
-    def retry_after_ns(self) -> int | None:
-        """Nanoseconds after which the same request, alone, would be admitted; None = never."""
+    def advice(self) -> str:
+        """Whether, and when, a retry helps: the end of a sentence."""
 
 
 class Refused(TollgateError):  # noqa: N818 - a refusal is not an error
-    """A denial raised as an exception, by drivers and by :meth:`tollgate.core.deny.Denial.or_raise` only.
+    """A denial raised as an exception, by drivers and by the ``or_raise`` of a denial only.
 
     Args:
         denial: The refusal; kept as :attr:`denial`.
@@ -116,9 +116,7 @@ class Refused(TollgateError):  # noqa: N818 - a refusal is not an error
 
     def __init__(self, denial: Refusal) -> None:
         self.denial = denial
-        after = denial.retry_after_ns
-        advice = "a retry cannot help" if after is None else f"retry after {after} ns"
-        super().__init__(f"{denial.reason}: {advice}")
+        super().__init__(f"{denial.reason}: {denial.advice}")
 
 
 def shown(value: object) -> str:

@@ -10,7 +10,9 @@ import pytest
 from tollgate.core.breaker import Outcome
 
 
-@pytest.mark.parametrize("name", ["bucket", "breaker", "canonical", "deny", "errors", "gauge", "ids", "units"])
+@pytest.mark.parametrize(
+    "name", ["bucket", "breaker", "canonical", "cost", "deny", "errors", "gauge", "ids", "request_denial", "units"]
+)
 def test_examples_hold(name):
     result = doctest.testmod(importlib.import_module(f"tollgate.core.{name}"))
     assert result.attempted > 0
