@@ -65,6 +65,7 @@ class World:
         "_callers",
         "_clients",
         "_estimates",
+        "_forget",
         "_is_special",
         "_kernel",
         "_last_phase",
@@ -83,6 +84,7 @@ class World:
         "_poll",
         "_principals",
         "_providers",
+        "_release_permit",
         "_request",
         "_rows",
         "_schedule",
@@ -133,6 +135,8 @@ class World:
         self._next_ns = kernel.next_ns
         self._request = target.request
         self._poll = target.poll
+        self._release_permit = target.release
+        self._forget = target.settle
         self._next_wakeup_ns = target.next_wakeup_ns
         # The trace's lists keep their identity, so that their methods can be kept too.
         self._add_levels = trace.levels.extend
@@ -321,9 +325,14 @@ class World:
         call.decided_ns = now_ns
         call.admissions += 1
         principal, provider = call.principal_index, call.provider_index
-        if ticket.hold is not _NO_HOLD:
-            self._add_levels((now_ns, -1, _QUEUE, principal, provider, decision.eligible_wait_ns))
-        self._add_levels((now_ns, 1, _ACTIVE, principal, provider, ticket.tokens))
+        tokens = ticket.tokens
+        if ticket.hold is _NO_HOLD:
+            self._add_levels((now_ns, 1, _ACTIVE, principal, provider, tokens))
+        else:  # two rows at once
+            waited_ns = decision.eligible_wait_ns
+            self._add_levels(
+                (now_ns, -1, _QUEUE, principal, provider, waited_ns, now_ns, 1, _ACTIVE, principal, provider, tokens)
+            )
         if decision.transitions:
             self._note(decision.transitions, call)
         if self._is_special[provider]:
@@ -339,19 +348,20 @@ class World:
         denial = decision.denial
         if denial is None:
             raise InvariantViolation("a decision holds neither a permit nor a denial")
+        call.decided_ns = now_ns
         if ticket.hold is not _NO_HOLD:
             left = (now_ns, -1, _QUEUE, call.principal_index, call.provider_index, decision.eligible_wait_ns)
             self._add_levels(left)
         reason = REASON_CODE[denial.reason]
         if denial.reason is DenyReason.CANCELLED:
-            self._end_attempt(call, decision, now_ns, now_ns, _LEFT, reason, _GONE)
+            self._end_attempt(call, decision, now_ns, _LEFT, reason, _GONE)
             return
         is_retried = (
             denial.retry_after_ns is not None
             and self._clients[call.stream].on_refusal == "retry"
             and self._retry(call, now_ns, denial.retry_after_ns)
         )
-        self._end_attempt(call, decision, now_ns, now_ns, _SHED, reason, None if is_retried else _REFUSED)
+        self._end_attempt(call, decision, now_ns, _SHED, reason, None if is_retried else _REFUSED)
 
     def _end_service(self, call: Call) -> None:
         """A call has run its course, unless its caller has left it before."""
@@ -359,7 +369,7 @@ class World:
         if permit is None:
             return
         now_ns = call.ends_ns
-        if call.fails >> (call.attempts - 1) & 1:
+        if call.fails and call.fails >> (call.attempts - 1) & 1:
             self._failed(call, permit, FAILURE, _ERROR, 0, now_ns)
         else:
             if self._are_told:
@@ -406,12 +416,12 @@ class World:
         if decision is None:
             raise InvariantViolation("a permit was released behind its caller's back")
         before = decision.transitions
-        if not self._target.release(permit, outcome, now_ns):
+        if not self._release_permit(permit, outcome, now_ns):
             raise InvariantViolation("a permit was released twice")
         self._add_levels((now_ns, -1, _ACTIVE, call.principal_index, call.provider_index, 0))
         if decision.transitions is not before:
             self._note(decision.transitions[len(before) :], call)
-        self._end_attempt(call, decision, call.decided_ns, now_ns, ended_as, NONE, settled_as, cause)
+        self._end_attempt(call, decision, now_ns, ended_as, NONE, settled_as, cause)
 
     def _retry(self, call: Call, now_ns: int, announced_ns: int) -> bool:
         """Schedule the next attempt, if the client makes one and has the patience for it.
@@ -495,7 +505,6 @@ class World:
         self,
         call: Call,
         decision: Decision,
-        decided_ns: int,
         now_ns: int,
         outcome: int,
         reason: int,
@@ -509,7 +518,7 @@ class World:
             (
                 call.attempts,
                 call.requested_ns,
-                decided_ns,
+                call.decided_ns,
                 now_ns,
                 outcome,
                 reason,
@@ -529,7 +538,7 @@ class World:
         del self._unsettled[call.ordinal]
         self.last_settled_ns = now_ns
         self._write_request(call, outcome, reason, now_ns)
-        self._target.settle(call.budget_id)
+        self._forget(call.budget_id)
         if self._loops is not None:
             self._loops.answered(call.ordinal, now_ns)
 

@@ -94,9 +94,11 @@ class Agenda(Generic[T]):
 
         The next sweep comes when the rest has doubled, so that an entry is swept past a constant number of times.
         """
+        key = self._key
+        live = [entry for entry in self.entries if key(entry[2]) == entry[0]]
+        live.sort(key=itemgetter(0, 1))  # the live ones only: of those who expire, most have long been served
         kept: dict[int, tuple[int, int, T]] = {}
-        for entry in sorted(self.entries, key=itemgetter(0, 1)):
-            if self._key(entry[2]) == entry[0]:
-                kept.setdefault(id(entry[2]), entry)
+        for entry in live:
+            kept.setdefault(id(entry[2]), entry)
         self.entries = list(kept.values())  # in order, and so a heap
         self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self.entries))

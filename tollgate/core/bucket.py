@@ -253,7 +253,8 @@ def try_take_each(singles: Sequence[TokenBucket], buckets: Sequence[TokenBucket]
     if n < 0:
         raise CallerError(f"buckets cannot be asked for {n} units")
     before: list[int] = []
-    # Twice the lines of ``try_take``, in place: a call a bucket would cost as much again.
+    # Twice the lines of ``try_take``, in place: a call a bucket would cost as much again, and most buckets are full,
+    # where one comparison is enough.
     for bucket in singles:
         full = bucket.full
         before.append(full)
@@ -269,9 +270,13 @@ def try_take_each(singles: Sequence[TokenBucket], buckets: Sequence[TokenBucket]
         full = bucket.full
         before.append(full)
         x = now_ns * bucket.gain
-        if full < x:  # noqa: PLR1730
-            full = x
-        full += n * bucket.grain
+        need = n * bucket.grain
+        if full <= x:  # it is full
+            if need > bucket.cap:
+                return _undone((*singles, *buckets), before)
+            bucket.full = x + need
+            continue
+        full += need
         if full - x > bucket.cap:
             return _undone((*singles, *buckets), before)
         bucket.full = full

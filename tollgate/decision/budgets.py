@@ -24,17 +24,21 @@ class _Used:
 
 
 class InvocationBudgets:
-    """Attempts, cost and tokens used by each open invocation, scope by scope."""
+    """Attempts, cost and tokens used by each open invocation, scope by scope.
 
-    __slots__ = ("_used",)
+    Attributes:
+        used: By budget id and scope, what has been used. Only this class writes it.
+    """
+
+    __slots__ = ("used",)
 
     def __init__(self) -> None:
         """Start with no open invocation."""
-        self._used: dict[str, dict[str, _Used]] = {}
+        self.used: dict[str, dict[str, _Used]] = {}
 
     def __len__(self) -> int:
         """Return the number of invocations that have used anything."""
-        return len(self._used)
+        return len(self.used)
 
     def refusal(self, budget_id: str, estimate: Estimate, pools: tuple[Pool, ...]) -> DenyReason | None:
         """Return why one more attempt would break a budget, or None.
@@ -45,7 +49,7 @@ class InvocationBudgets:
             pools: Its scopes, in the order in which they are checked.
         """
         attempts, cost_micros, tokens = _asked(estimate)
-        used_by_scope = self._used.get(budget_id, {})
+        used_by_scope = self.used.get(budget_id, {})
         for pool in pools:
             used, limits = used_by_scope.get(pool.key) or _Used(), pool.limits
             if _breaks(used.attempts, attempts, limits.max_attempts):
@@ -59,7 +63,7 @@ class InvocationBudgets:
     def charge(self, budget_id: str, estimate: Estimate, pools: tuple[Pool, ...]) -> None:
         """Count one dispatched attempt in every scope."""
         attempts, cost_micros, tokens = _asked(estimate)
-        used_by_scope = self._used.setdefault(budget_id, {})
+        used_by_scope = self.used.setdefault(budget_id, {})
         for pool in pools:
             used = used_by_scope.setdefault(pool.key, _Used())
             used.attempts += attempts
@@ -68,7 +72,7 @@ class InvocationBudgets:
 
     def settle(self, budget_id: str) -> None:
         """Forget an invocation that has ended."""
-        self._used.pop(budget_id, None)
+        self.used.pop(budget_id, None)
 
 
 def _asked(estimate: Estimate) -> tuple[int, int, int]:

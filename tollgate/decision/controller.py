@@ -300,7 +300,8 @@ class AdmissionController:
 
     def settle(self, budget_id: str) -> None:
         """Forget what an invocation has used, once it has ended."""
-        self._budgets.settle(budget_id)
+        if self._budgets.used:
+            self._budgets.settle(budget_id)
 
     def poll(self, now_ns: int) -> list[Decision]:
         """Decide whatever is due and return every decision not yet delivered, in the order in which they fell.

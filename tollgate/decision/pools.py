@@ -329,10 +329,11 @@ class RequestLane(Lane[Ticket]):
 
     def expiry_ns(self, requested_ns: int, deadline_ns: int | None) -> int:
         """Return when a request that waits here is refused, ns; -1 for never."""
-        expires_ns = requested_ns + self.terms.max_wait_ns
+        max_wait_ns = self.terms.max_wait_ns
+        expires_ns = requested_ns + max_wait_ns
         if deadline_ns is not None and deadline_ns < expires_ns:
             return deadline_ns
-        return expires_ns if self.terms.max_wait_ns < UNLIMITED else -1
+        return expires_ns if max_wait_ns < UNLIMITED else -1
 
 
 def _present(*buckets: TokenBucket | None) -> tuple[TokenBucket, ...]:

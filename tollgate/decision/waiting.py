@@ -103,9 +103,7 @@ class WaitingRoom:
         principal.waiting += 1
         workspace.waiting += 1
         provider.waiting += 1
-        expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
-        if expires_ns >= 0:
-            self._expire_at(ticket, expires_ns)
+        self._let_expire(ticket, lane)
         if lane.size == 1:
             self._turns.join(lane)
             if not self.hold_back(ticket, lane, hold, now_ns):
@@ -173,7 +171,12 @@ class WaitingRoom:
                 continue
             gauge = provider.gauge
             its_free = gauge.limit - gauge.in_use
-            if its_free <= 0 or now_ns < provider.wake_ns or not self._is_open(provider, now_ns):
+            if its_free <= 0 or now_ns < provider.wake_ns:
+                continue
+            breaker = provider.breaker
+            # Nearly every provider nearly always; only for the others is a call worth it.
+            is_plain = now_ns >= provider.paused_until_ns and (breaker is None or breaker.state is _CLOSED)
+            if (provider.is_shut or not is_plain) and not self._is_open(provider, now_ns):
                 continue
             if provider.ready_reserved.entries:
                 lane = provider.ready_reserved.first()
@@ -269,10 +272,12 @@ class WaitingRoom:
 
     def next_instant_ns(self) -> int | None:
         """Return the earliest instant at which time alone could change a decision, ns; None for never."""
-        earliest_ns = self._expiries.first_key(UNLIMITED)
+        expiry_ns = self._expiries.first_key(UNLIMITED)
+        wake_ns = self._wakeups.first_key(UNLIMITED) if self._wakeups.entries else UNLIMITED
+        self.earliest_ns = earliest_ns = min(wake_ns, expiry_ns)
         gauge = self._workspace.gauge
-        if gauge.in_use < gauge.limit and self._wakeups.entries:
-            earliest_ns = min(earliest_ns, self._wakeups.first_key(UNLIMITED))
+        if gauge.in_use >= gauge.limit:
+            earliest_ns = expiry_ns
         return earliest_ns if earliest_ns < UNLIMITED else None
 
     def provider_held(self, provider: ProviderPool, now_ns: int) -> None:
@@ -302,16 +307,15 @@ class WaitingRoom:
             self.make_ready(lane)
         self._expiries = Agenda(attrgetter("expires_ns"))
         for ticket in waiting:
-            ticket.expires_ns = -1
-            expires_ns = ticket.lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
-            if expires_ns >= 0:
-                self._expire_at(ticket, expires_ns)
+            self._let_expire(ticket, ticket.lane)
 
-    def _expire_at(self, ticket: Ticket, expires_ns: int) -> None:
-        ticket.expires_ns = expires_ns
-        self._expiries.add(ticket)
-        if expires_ns < self.earliest_ns:  # noqa: PLR1730 - see the controller
-            self.earliest_ns = expires_ns
+    def _let_expire(self, ticket: Ticket, lane: RequestLane) -> None:
+        """Have a request that waits refused when the limits of its lane say, or its own deadline."""
+        expires_ns = ticket.expires_ns = lane.expiry_ns(ticket.requested_ns, ticket.request.deadline_ns)
+        if expires_ns >= 0:
+            self._expiries.add(ticket)
+            if expires_ns < self.earliest_ns:  # noqa: PLR1730 - see the controller
+                self.earliest_ns = expires_ns
 
     def _take_out(self, ticket: Ticket, lane: RequestLane) -> bool:
         """Take a request out of its lane and of every count; returns whether it was the head."""

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from sim.kernel import Event, Kernel, Order
+from sim.kernel import Event, Kernel, Order, _Clock
 from tollgate.core.errors import InvariantViolation
 
 ORDERS = (Order.RELEASE, Order.CANCEL, Order.WAKE, Order.ARRIVAL)
@@ -79,3 +79,29 @@ def test_the_next_instant_is_that_of_the_next_event_the_end_of_the_run_included(
         kernel.at(at_ns, order, Event(), (lambda _event: seen.append(kernel.next_ns()),))
     kernel.run(9)
     assert seen == [3, 4, 9]
+
+
+def test_draining_the_queue_does_what_simpys_own_run_does():
+    logs = []
+    for run in (_Clock.drain, _Clock.run):
+        clock, log = _Clock(), []
+
+        def happened(event, clock=clock, log=log):
+            log.append((clock.now, event.name))
+            if event.name % 3 == 0 and len(log) < 60:  # again, at this instant or a little later
+                event.callbacks = (happened,)
+                clock.schedule(event, event.name % 4, event.name % 2)
+
+        for name in range(20):
+            event = Named()
+            event.name = name
+            event.callbacks = (happened,)
+            clock.schedule(event, name % 4, name * 7 % 5)
+        run(clock)
+        logs.append(log)
+    assert logs[0] == logs[1]
+    assert len(logs[0]) >= 60
+
+
+class Named(Event):
+    __slots__ = ("name",)
