@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from sim.lint.finding import Found
-from sim.lint.subject import Flow, Scope, Subject, text
+from sim.lint.subject import BUCKETS, Flow, Scope, Subject, text
 from sim.manifest.model import Manifest, Stream
 from sim.manifest.processes import BurstyPoisson, ModulatedPoisson, Poisson, RateCurve
 from sim.report.text import listing, rounded
@@ -69,7 +69,7 @@ def waits(subject: Subject) -> Iterator[Found]:
 def buckets(subject: Subject) -> Iterator[Found]:
     """Find rate limits that another bucket on the same requests always reaches first."""
     for scope in subject.scopes:
-        for limit, bucket in (("requests_per_minute", "request_rate"), ("tokens_per_second", "token_rate")):
+        for limit, bucket in BUCKETS:
             mine = _bucket(scope.limits, bucket)
             if mine is None or mine[0] == 0:
                 continue
@@ -125,7 +125,7 @@ def weights(subject: Subject) -> Iterator[Found]:
 def out_of_reach(subject: Subject) -> Iterator[Found]:
     """Find rate limits far above everything that the streams offer, retries included."""
     for scope in subject.scopes:
-        for limit, bucket in (("requests_per_minute", "request_rate"), ("tokens_per_second", "token_rate")):
+        for limit, bucket in BUCKETS:
             mine = _bucket(scope.limits, bucket)
             offered = None if mine is None else _offered(subject, scope, in_tokens=bucket == "token_rate")
             if mine is None or offered is None or offered[0] == 0:

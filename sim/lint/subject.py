@@ -7,7 +7,7 @@ It must not know any rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
@@ -24,6 +24,8 @@ from tollgate.decision.limits import FIELDS, AdmissionLimits
 _KEYS: Final = {entry.name: entry.key for entry in FIELDS}
 _INT64_BYTES: Final = 8
 
+BUCKETS: Final = (("requests_per_minute", "request_rate"), ("tokens_per_second", "token_rate"))
+"""Each limit that is a bucket: its name, and the attribute that holds rate and burst."""
 
 Extent = tuple[int | None, int | None]
 """The least and the most of something; None where there is no such bound."""
@@ -203,36 +205,20 @@ def text(limits: AdmissionLimits, limit: str) -> str:
     return str(entry.write(getattr(limits, limit)))
 
 
-def least(law: Distribution) -> int | None:
-    """Return the smallest value that a distribution gives; None where it comes arbitrarily near 0."""
+def extent(law: Distribution) -> Extent:
+    """Return the least and the most that a distribution gives; None where it comes near 0 or goes on for ever."""
     match law:
         case Constant():
-            return law.value
+            return law.value, law.value
         case Uniform() | BoundedPareto():
-            return law.low
+            return law.low, law.high
         case Empirical():
-            return int.from_bytes(law.values[:_INT64_BYTES], "little", signed=True)
+            first, last = law.values[:_INT64_BYTES], law.values[-_INT64_BYTES:]
+            return int.from_bytes(first, "little", signed=True), int.from_bytes(last, "little", signed=True)
         case Mixture():
-            parts = [least(part) for _, part in law.parts]
-            known = [part for part in parts if part is not None]
-            return min(known) if len(known) == len(parts) else None
-    return None
-
-
-def most(law: Distribution) -> int | None:
-    """Return the largest value that a distribution gives; None where there is none."""
-    match law:
-        case Constant():
-            return law.value
-        case Uniform() | BoundedPareto():
-            return law.high
-        case Empirical():
-            return int.from_bytes(law.values[-_INT64_BYTES:], "little", signed=True)
-        case Mixture():
-            parts = [most(part) for _, part in law.parts]
-            known = [part for part in parts if part is not None]
-            return max(known) if len(known) == len(parts) else None
-    return None
+            lows, highs = zip(*(extent(part) for _, part in law.parts), strict=True)
+            return None if None in lows else min(lows), None if None in highs else max(highs)
+    return None, None
 
 
 def _estimated(stream: Stream) -> Extent:
@@ -241,26 +227,25 @@ def _estimated(stream: Stream) -> Extent:
         return None, None
     work = stream.work
     if work is None or work.prompt_tokens is None:
-        return least(stream.tokens), most(stream.tokens)
-    ends = []
-    for end in (least, most):
-        prompt, output = end(work.prompt_tokens), _output(work.output_estimate, end(work.output_tokens), end)
-        ends.append(None if prompt is None or output is None else prompt + output)
-    return ends[0], ends[1]
+        return extent(stream.tokens)
+    prompt, output = extent(work.prompt_tokens), _output(work.output_estimate, extent(work.output_tokens))
+    low, high = (None if a is None or b is None else a + b for a, b in zip(prompt, output, strict=True))
+    return low, high
 
 
-def _output(estimate: OutputEstimate, actual: int | None, end: Callable[[Distribution], int | None]) -> int | None:
-    """Return an end of what the output is estimated at, from that end of what it is."""
+def _output(estimate: OutputEstimate, actual: Extent) -> Extent:
+    """Return what the output is estimated at, from what it is."""
     match estimate:
         case Exact():
             return actual
         case MaxTokens():
-            return estimate.cap
+            return estimate.cap, estimate.cap
         case Scaled():
-            return None if actual is None else ceil(estimate.factor * actual)
+            low, high = (None if end is None else ceil(estimate.factor * end) for end in actual)
+            return low, high
         case Drawn():
-            return end(estimate.tokens)
-    return None
+            return extent(estimate.tokens)
+    return None, None
 
 
 def _stated(stream: Stream) -> Mapping[str, Extent | None]:
@@ -268,5 +253,5 @@ def _stated(stream: Stream) -> Mapping[str, Extent | None]:
         return _PLAIN
     stated: dict[str, Extent | None] = dict(_PLAIN)
     for name, law in stream.work.stated.items():
-        stated[name] = None if law is None else (least(law), most(law))
+        stated[name] = None if law is None else extent(law)
     return stated

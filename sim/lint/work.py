@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sim.lint.finding import Found
-from sim.lint.subject import Flow, Scope, Subject, least, text
+from sim.lint.subject import BUCKETS, Flow, Scope, Subject, extent, text
 from sim.manifest.distributions import Distribution
 from tollgate.core.units import ms_text
 
@@ -34,7 +34,7 @@ def tokens_above_bucket(subject: Subject) -> Iterator[Found]:
 def zero_rates(subject: Subject) -> Iterator[Found]:
     """Find rates of zero, which admit nothing."""
     for scope in subject.scopes:
-        for limit, bucket in (("requests_per_minute", "request_rate"), ("tokens_per_second", "token_rate")):
+        for limit, bucket in BUCKETS:
             found = getattr(scope.limits, bucket)
             if found is not None and found[0].units == 0:
                 yield Found(
@@ -132,7 +132,7 @@ def timeouts_below_service(subject: Subject) -> Iterator[Found]:
             continue
         for name in flow.providers:
             service = services[name]
-            shortest_ns = least(service) if isinstance(service, Distribution) else service.base_ns
+            shortest_ns = extent(service)[0] if isinstance(service, Distribution) else service.base_ns
             if shortest_ns is not None and shortest_ns > timeout_ns:
                 yield Found(
                     f"{flow.client_path}.timeout_ms",

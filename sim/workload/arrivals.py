@@ -8,6 +8,7 @@ module must not know limits or clients' decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from sim.workload.traces.replay import TraceSpec, replay
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import ms_text
 
-PIECE_ROWS_MIN = 64
+PIECE_ROWS_MIN: Final = 64
 """Fewest arrivals of one stream drawn at a time: below that, numpy's cost a call is most of the cost."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from math import floor
+from typing import Final
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from sim.workload.figures import ROWS, WorkColumns, WorkDraws, figures_of
 from sim.workload.merge import Rows
 from tollgate.core.errors import ConfigError
 
-COLUMNS = 9
+COLUMNS: Final = 9
 """Columns of a plain arrival. Where the requests of any stream are special, all rows have those of figures as well."""
 
 

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, Protocol
 from sim.manifest.providers import Outage, ProviderModel
 from sim.seeds import Words, derived_word
 from sim.trace import NONE, Cause
+from sim.workload.distributions import WORD_VALUES
 from sim.world.provider_bursts import BadTimes
 from sim.world.provider_limits import OwnLimits
 from sim.world.provider_outages import share_left, speeds
@@ -34,8 +35,6 @@ _CHANCES: Final = 2**32
 _ERROR, _THROTTLE, _BURST = range(3)
 _DRAWS: Final = 3
 """Words an attempt has for its chances, one for each of the above."""
-
-_WORD_VALUES: Final = 2**64
 
 
 class Asked(Protocol):
@@ -194,4 +193,4 @@ class Provider:
 def _happens(chance: Fraction, call: Asked, which: int) -> bool:
     """Return whether something of this chance happens to an attempt: its word over 2^64 is below the chance."""
     word = derived_word(derived_word(call.jitter, _CHANCES), (call.attempts - 1) * _DRAWS + which)
-    return word < floor(chance * _WORD_VALUES)
+    return word < floor(chance * WORD_VALUES)
