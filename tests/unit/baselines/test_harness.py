@@ -13,7 +13,7 @@ from sim.baselines.harness import run_reference
 from sim.manifest import Manifest
 from sim.measure.outcomes import Outcomes
 from sim.trace import Trace
-from sim.workload.blocks import ArrivalBlock
+from tests.unit.world import lab
 from tollgate.core.errors import ConfigError
 from tollgate.core.units import NS_PER_MS
 
@@ -27,19 +27,8 @@ def short() -> Manifest:
 
 def outcomes(manifest: Manifest, monkeypatch: pytest.MonkeyPatch, *arrivals: tuple[int, int, int, int]) -> list[str]:
     """Return the outcome lines of arrivals (at ms, service ms, fails, cancel after ms), all of one principal."""
-    at, service, fails, cancel = (list(column) for column in zip(*arrivals, strict=True))
-    zeros = [0] * len(arrivals)
-    block = ArrivalBlock(
-        at_ns=[ms * NS_PER_MS for ms in at],
-        stream=zeros,
-        principal=zeros,
-        provider=zeros,
-        tokens=zeros,
-        service_ns=[ms * NS_PER_MS for ms in service],
-        fails=fails,
-        cancel_after_ns=[ms * NS_PER_MS if ms >= 0 else -1 for ms in cancel],
-        jitter=zeros,
-    )
+    at, service, fails, cancel = zip(*arrivals, strict=True)
+    block = lab.arrivals(at, service, fails=fails, cancel_after=cancel, tokens=0)
     monkeypatch.setattr("sim.baselines.harness.seed_family_blocks", lambda _: iter([block]))
     return outcome_lines(manifest)
 

@@ -9,8 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import sim
+from sim.kernel import Kernel
 from sim.manifest import parse
+from sim.measure import Instruments
+from sim.targets.controller import build
+from sim.trace import Trace
 from sim.workload.arrivals import arrival_blocks
+from sim.workload.blocks import ArrivalBlock
+from sim.world import World
 
 MS = 10**6
 
@@ -77,6 +83,38 @@ def run(of):
         for at_ns, service_ns in zip(block.at_ns, block.service_ns, strict=True)
     ]
     return done, rows, outcomes
+
+
+def arrivals(at, service, *, fails=None, cancel_after=None, tokens=1, figures=None):
+    """Return arrivals of the first principal at the first provider; columns in ms, one figure of tokens for all."""
+    zeros = [0] * len(at)
+    return ArrivalBlock(
+        at_ns=[value * MS for value in at],
+        stream=zeros,
+        principal=zeros,
+        provider=zeros,
+        tokens=tokens if isinstance(tokens, list) else [tokens] * len(at),
+        service_ns=[int(value * MS) for value in service],
+        fails=list(fails or zeros),
+        cancel_after_ns=[-1 if value < 0 else value * MS for value in cancel_after or [-1] * len(at)],
+        jitter=zeros,
+        figures=figures,
+    )
+
+
+def play(of, block, *consumers):
+    """Run given arrivals to the end, shown to consumers, and hold the run to its checks; returns its instruments."""
+    kernel = Kernel()
+    instruments = Instruments(of)
+    world = World(of, [block], build(of), Trace([*instruments.consumers, *consumers]), kernel)
+    kernel.run(of.horizon_ns + of.drain_ns)
+    found = world.audit()
+    assert found == [], found
+    assert world.unsettled == 0
+    world.close(max(of.horizon_ns, world.last_settled_ns))
+    broken = [check for check in instruments.checks() if not check["ok"]]
+    assert broken == [], broken
+    return instruments
 
 
 def ms(ns):

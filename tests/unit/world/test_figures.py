@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sim.kernel import Kernel
-from sim.targets.controller import build
-from sim.trace import NONE, REASONS, Consumer, RequestCol, Trace
-from sim.workload.blocks import UNKNOWN, ArrivalBlock, Figures
-from sim.world import World
-from tests.unit.world.lab import MS, manifest
+from sim.trace import NONE, REASONS, Consumer, RequestCol
+from sim.workload.blocks import UNKNOWN, Figures
+from tests.unit.world.lab import arrivals, manifest, play
 from tollgate.core.deny import DenyReason
 
 PLAIN = Figures(100, 0, UNKNOWN, 0, 1, 1, 1, 1)
@@ -31,15 +28,9 @@ class Requests(Consumer):
 
 def served(of, tokens, figures):
     """Run requests 10 ms apart, each of 5 ms, and return (estimated, actual, reason) of each."""
-    count = len(tokens)
-    zeros = [0] * count
-    at_ns = [10 * MS * place for place in range(count)]
-    block = ArrivalBlock(at_ns, zeros, zeros, zeros, tokens, [5 * MS] * count, zeros, [-1] * count, zeros, figures)
+    at = [10 * place for place in range(len(tokens))]
     seen = Requests()
-    kernel = Kernel()
-    world = World(of, [block], build(of), Trace([seen]), kernel)
-    kernel.run(of.horizon_ns + of.drain_ns)
-    world.close(of.horizon_ns)
+    play(of, arrivals(at, [5] * len(at), tokens=tokens, figures=figures), seen)
     return seen.found()
 
 

@@ -9,13 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.kernel import Kernel
-from sim.measure import Instruments
-from sim.targets.controller import build
-from sim.trace import Trace
-from sim.workload.blocks import ArrivalBlock
-from sim.world import World
-from tests.unit.world.lab import MS, manifest
+from tests.unit.world.lab import MS, arrivals, manifest, play
 
 TICKS = 100  # ns: what the instants of the calls and answers may add to a latency
 
@@ -37,26 +31,8 @@ def stalled(place):
     if kind == "throttle":
         outage["retry_after_ms"] = 1
     of = manifest(workspace=workspace, provider={"outages": [outage]}, client={"on_refusal": "give-up", **client})
-    count = 100
-    zeros = [0] * count
-    block = ArrivalBlock(
-        at_ns=[number * 100 * MS for number in range(count)],
-        stream=zeros,
-        principal=zeros,
-        provider=zeros,
-        tokens=[1] * count,
-        service_ns=[1] * count,
-        fails=zeros,
-        cancel_after_ns=[-1] * count,
-        jitter=zeros,
-    )
-    kernel = Kernel()
-    instruments = Instruments(of)
-    world = World(of, [block], build(of), Trace(instruments.consumers), kernel)
-    kernel.run(of.horizon_ns + of.drain_ns)
-    world.close(max(of.horizon_ns, world.last_settled_ns))
-    assert [check for check in instruments.checks() if not check["ok"]] == []
-    return instruments.measure
+    each_tenth = [number * 100 for number in range(100)]
+    return play(of, arrivals(each_tenth, [1 / MS] * 100)).measure
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -7,14 +7,9 @@ import io
 import pytest
 
 import sim
-from sim.kernel import Kernel
-from sim.measure import Instruments
-from sim.targets.controller import build
-from sim.trace import NONE, AttemptCol, AttemptOutcome, Cause, Consumer, Trace
-from sim.workload.blocks import ArrivalBlock
-from sim.world import World
+from sim.trace import NONE, AttemptCol, AttemptOutcome, Cause, Consumer
 from sim.world.provider_station import Station
-from tests.unit.world.lab import MS, manifest, run
+from tests.unit.world.lab import MS, arrivals, manifest, play, run
 
 DONE, FAILED, SHED, LEFT, ABORTED = AttemptOutcome
 WELL = NONE
@@ -44,27 +39,8 @@ class Seen(Consumer):
 def watched(of, rows, *, tokens=1):
     """Run given arrivals (at, service in ms, fails), and return what was seen."""
     at, service, fails = zip(*rows, strict=True)
-    zeros = [0] * len(rows)
-    block = ArrivalBlock(
-        at_ns=[value * MS for value in at],
-        stream=zeros,
-        principal=zeros,
-        provider=zeros,
-        tokens=[tokens] * len(rows),
-        service_ns=[int(value * MS) for value in service],
-        fails=list(fails),
-        cancel_after_ns=[-1] * len(rows),
-        jitter=zeros,
-    )
     seen = Seen()
-    kernel = Kernel()
-    instruments = Instruments(of)
-    world = World(of, [block], build(of), Trace([*instruments.consumers, seen]), kernel)
-    kernel.run(of.horizon_ns + of.drain_ns)
-    assert world.audit() == []
-    assert world.unsettled == 0
-    world.close(max(of.horizon_ns, world.last_settled_ns))
-    assert [check for check in instruments.checks() if not check["ok"]] == []
+    play(of, arrivals(at, service, fails=fails, tokens=tokens), seen)
     seen.rows.sort(key=lambda row: row[:2])
     return seen
 

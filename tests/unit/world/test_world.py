@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sim.kernel import Kernel
-from sim.measure import Instruments
 from sim.targets.controller import build
 from sim.trace import AttemptCol, AttemptOutcome, Consumer, RequestOutcome, Trace
 from sim.workload.arrivals import arrival_blocks
-from sim.workload.blocks import ArrivalBlock
 from sim.world import World
-from tests.unit.world.lab import MS, manifest, run
+from tests.unit.world.lab import MS, arrivals, manifest, play, run
 
 
 class Attempts(Consumer):
@@ -32,27 +30,8 @@ class Attempts(Consumer):
 def scripted(of, rows):
     """Run given arrivals (at, service, fails, cancel_after or -1; in ms) and return their attempts in order."""
     at, service, fails, cancel = zip(*rows, strict=True)
-    zeros = [0] * len(rows)
-    block = ArrivalBlock(
-        at_ns=[value * MS for value in at],
-        stream=zeros,
-        principal=zeros,
-        provider=zeros,
-        tokens=[1] * len(rows),
-        service_ns=[value * MS for value in service],
-        fails=list(fails),
-        cancel_after_ns=[value * MS if value >= 0 else -1 for value in cancel],
-        jitter=zeros,
-    )
     seen = Attempts()
-    kernel = Kernel()
-    instruments = Instruments(of)
-    world = World(of, [block], build(of), Trace([*instruments.consumers, seen]), kernel)
-    kernel.run(of.horizon_ns + of.drain_ns)
-    assert world.audit() == []
-    assert world.unsettled == 0
-    world.close(max(of.horizon_ns, world.last_settled_ns))
-    assert [check for check in instruments.checks() if not check["ok"]] == []
+    play(of, arrivals(at, service, fails=fails, cancel_after=cancel), seen)
     return sorted(seen.rows, key=lambda row: row[:2])
 
 
