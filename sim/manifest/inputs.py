@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim.manifest.documents import MAX_BYTES
 from sim.manifest.model import InputFile
-from sim.manifest.samples import read_samples
+from sim.manifest.value_files import read_values
 from sim.manifest.wording import Said
 from tollgate.core.errors import ConfigError
 
@@ -66,7 +66,7 @@ class Inputs:
     def values(
         self, name: str, sha256: str, key: str, column: str | None, scale: Fraction, unit: int, least: int
     ) -> bytes:
-        """Return the values of a file, as :func:`sim.manifest.samples.read_samples` does.
+        """Return the values of a file, as :func:`sim.manifest.value_files.read_values` does.
 
         Args:
             name: The file as the manifest names it.
@@ -95,7 +95,7 @@ def _values(path: Path, sha256: str, column: str | None, scale: Fraction, unit: 
     """
     del sha256
     with path.open("rb") as stream:
-        return read_samples(stream, column, scale, unit, least)
+        return read_values(stream, column, scale, unit, least)
 
 
 def _input_file(folder: Path, name: str, sha256: str, key: str, what: str) -> InputFile:

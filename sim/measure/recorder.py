@@ -39,7 +39,7 @@ from tollgate.decision.profile import AdmissionProfile
 Named = tuple[str, list[int]]
 """A series by its name."""
 
-_SLOTS: Final = BINS_MAX + 2
+_BINS_KEPT: Final = BINS_MAX + 2
 """Bins that are kept: one more for what happens the instant the last one ends, and an even number to be joined."""
 
 _NO_REASON: Final = 0
@@ -77,10 +77,10 @@ class SeriesRecorder(Consumer):
         self._class_of: Ints = np.asarray(shape.class_of, np.int64)
         self._groups = len(shape.principals if self._by_principal else shape.classes)
         providers = len(shape.providers)
-        self._counts = Tally(_SLOTS, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
+        self._counts = Tally(_BINS_KEPT, len(_COUNTERS), len(REASONS) + 1, self._groups, providers)
         # Per kind, group and provider: the net change of the level in each bin, and what that change adds to the
         # integral of its own bin. Both add up, so no level has to be followed.
-        shape_of_levels = (len(LevelKind), self._groups, providers, _SLOTS)
+        shape_of_levels = (len(LevelKind), self._groups, providers, _BINS_KEPT)
         self._change: NDArray[np.int64] = np.zeros(shape_of_levels, np.int64)
         self._area = WideSums.zeros(*shape_of_levels)
         # Tokens asked for, by the instant of asking: what is offered to the token buckets, admitted or not.
@@ -234,9 +234,9 @@ def _has_token_buckets(profile: AdmissionProfile) -> bool:
     return any(limits.tokens_per_second is not None for limits in scopes)
 
 
-def _folded(slots: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
+def _folded(kept: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
     """Return the first ``bins`` of the last axis, all behind them added to the last one."""
-    return np.concatenate([slots[..., : bins - 1], slots[..., bins - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
+    return np.concatenate([kept[..., : bins - 1], kept[..., bins - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def _joined(bins: NDArray[np.int64], surplus: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:

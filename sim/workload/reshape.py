@@ -27,7 +27,7 @@ from tollgate.core.units import NS_PER_S
 Columns = NDArray[np.int64]
 """Rows of a trace by column, shape ``(4, n)``: instant, principal, tokens, time of service (-1 where it has none)."""
 
-SLOTS_A_TIME: Final = 64
+BLOCKS_A_TIME: Final = 64
 """Blocks drawn at a time."""
 
 LATEST_NS: Final = 2**63 - 1
@@ -106,13 +106,13 @@ def _bootstrapped(
         got = Said(f"blocks of {seconds_text(block_ns)} s")
         allowed = f"at most half of {path.name}, which lasts {seconds_text(span_ns)} s"
         raise ConfigError(f"{key}.bootstrap_seconds", got, allowed)
-    slots = -(-end_ns // block_ns)
-    for first in range(0, slots, SLOTS_A_TIME):
-        starts_ns = below(take(min(SLOTS_A_TIME, slots - first)), count) * block_ns
+    places = -(-end_ns // block_ns)
+    for first in range(0, places, BLOCKS_A_TIME):
+        starts_ns = below(take(min(BLOCKS_A_TIME, places - first)), count) * block_ns
         begins, ends = (np.searchsorted(whole[0], edge_ns) for edge_ns in (starts_ns, starts_ns + block_ns))
-        for slot, (start_ns, begin, end) in enumerate(zip(starts_ns, begins, ends, strict=True), start=first):
+        for place, (start_ns, begin, end) in enumerate(zip(starts_ns, begins, ends, strict=True), start=first):
             found = whole[:, begin:end].copy()
-            found[0] += slot * block_ns - start_ns
+            found[0] += place * block_ns - start_ns
             stop = int(np.searchsorted(found[0], end_ns))
             if stop:
                 yield found[:, :stop]

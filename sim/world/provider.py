@@ -3,7 +3,7 @@
 What happens to a call is settled when it begins, in this order: an error outage answers it, a throttling one does,
 the provider's own limits do; else it is served, for its own work times the factor of an outage that slows it, and
 ends well or failed. Answers that are no service take no server. A call that is served where load or a stall matters
-is a job in the :mod:`station <sim.world.provider_station>`; everywhere else its end is known at once.
+is a visit in the :mod:`station <sim.world.provider_station>`; everywhere else its end is known at once.
 
 What is drawn is derived from the arrival's own word and the attempt, or comes from the provider's own stream in time,
 so that limits shift nothing (decision 0031). This module owns that order. It has no clock and schedules nothing.
@@ -23,11 +23,11 @@ from sim.workload.distributions import WORD_VALUES
 from sim.world.provider_bursts import BadTimes
 from sim.world.provider_limits import OwnLimits
 from sim.world.provider_outages import share_left, speeds
-from sim.world.provider_station import Job, Station
+from sim.world.provider_station import Station, Visit
 from tollgate.core.errors import InvariantViolation
 from tollgate.decision import Estimate
 
-__all__ = ["Job", "Provider", "Reply"]
+__all__ = ["Provider", "Reply", "Visit"]
 
 _CHANCES: Final = 2**32
 """Which word of an arrival's own the chances of its attempts are derived from; jitter takes the first few."""
@@ -105,11 +105,11 @@ class Provider:
         """Calls in service or queued, where it keeps count of them; else 0."""
         return 0 if self._station is None else self._station.in_service + self._station.queued
 
-    def begin(self, call: Asked, now_ns: int) -> Reply | Job:
+    def begin(self, call: Asked, now_ns: int) -> Reply | Visit:
         """Take in a call.
 
         Returns:
-            How and when it ends; or a job, where that depends on what comes, which :meth:`finished` hands back.
+            How and when it ends; or a visit, where that depends on what comes, which :meth:`finished` hands back.
         """
         self._advance(now_ns)
         reply = self._turned_away(call, now_ns)
@@ -122,22 +122,22 @@ class Provider:
         work_ns = self._work_ns(call, now_ns)
         if self._station is None:
             return Reply(now_ns + work_ns, cause, 0)
-        job = Job(call, call.attempts, cause)
-        self._station.begin(job, work_ns, now_ns)
-        return job
+        visit = Visit(call, call.attempts, cause)
+        self._station.begin(visit, work_ns, now_ns)
+        return visit
 
-    def leave(self, job: Job, now_ns: int) -> None:
+    def leave(self, visit: Visit, now_ns: int) -> None:
         """Stop working on a call that is not over."""
         self._advance(now_ns)
-        self._its_station.leave(job, now_ns)
+        self._its_station.leave(visit, now_ns)
 
-    def finished(self, now_ns: int) -> list[Job]:
-        """Return the jobs that end at this instant, in order."""
+    def finished(self, now_ns: int) -> list[Visit]:
+        """Return the visits that end at this instant, in order."""
         self._advance(now_ns)
         return [] if self._station is None else self._station.finished(now_ns)
 
     def next_ns(self) -> int | None:
-        """Return when to ask again: the next end of a job, or change of speed while there is one; None for never."""
+        """Return when to ask again: the next end of a visit, or change of speed while there is one; None for never."""
         station = self._station
         if station is None or station.in_service == 0:
             return None
@@ -149,7 +149,7 @@ class Provider:
     @property
     def _its_station(self) -> Station:
         if self._station is None:
-            raise InvariantViolation("a provider without a station was asked about a job")
+            raise InvariantViolation("a provider without a station was asked about a visit")
         return self._station
 
     def _advance(self, now_ns: int) -> None:

@@ -29,7 +29,7 @@ SCALE_BITS_MAX: Final = 512
 loses beyond that is below 2^-200 of it."""
 
 
-class Job:
+class Visit:
     """One call in a station.
 
     Attributes:
@@ -43,7 +43,7 @@ class Job:
     __slots__ = ("attempt", "call", "cause", "is_over", "is_served")
 
     def __init__(self, call: object, attempt: int, cause: int) -> None:
-        """Make a job that has not begun."""
+        """Make a visit that has not begun."""
         self.call = call
         self.attempt = attempt
         self.cause = cause
@@ -104,35 +104,35 @@ class Station:
         self._pace = 0  # grains each call is given a nanosecond
         self._paces: dict[int, int] = {}  # by calls in service, at the present speed and scale
         self._due: list[
-            tuple[int, int, Job]
-        ] = []  # what `_given` must reach, in order; jobs that left stay for a while
-        self._queue: deque[tuple[Job, int]] = deque()  # likewise
+            tuple[int, int, Visit]
+        ] = []  # what `_given` must reach, in order; visits that left stay for a while
+        self._queue: deque[tuple[Visit, int]] = deque()  # likewise
         self._number = 0
         self._next_ns: int | None = None
 
-    def begin(self, job: Job, work_ns: int, now_ns: int) -> None:
+    def begin(self, visit: Visit, work_ns: int, now_ns: int) -> None:
         """Take in a call.
 
         Args:
-            job: The call.
+            visit: The call.
             work_ns: What it takes alone at full speed, ns, at least 1.
             now_ns: The instant.
         """
         self._advance(now_ns)
         if self._seats is not None and self.in_service >= self._seats:
-            self._queue.append((job, work_ns))
+            self._queue.append((visit, work_ns))
             self.queued += 1
             return
-        self._serve(job, work_ns)
+        self._serve(visit, work_ns)
         self._repace()
 
-    def leave(self, job: Job, now_ns: int) -> None:
+    def leave(self, visit: Visit, now_ns: int) -> None:
         """Take out a call that is not over: its place is free at once."""
         self._advance(now_ns)
-        if job.is_over:
+        if visit.is_over:
             raise InvariantViolation("a call left its provider twice")
-        job.is_over = True
-        if job.is_served:
+        visit.is_over = True
+        if visit.is_served:
             self.in_service -= 1
             self._fill()
         else:
@@ -151,7 +151,7 @@ class Station:
         self._paces.clear()
         self._repace()
 
-    def finished(self, now_ns: int) -> list[Job]:
+    def finished(self, now_ns: int) -> list[Visit]:
         """Return the calls that end at this instant, in the order in which their work was done; their places are free.
 
         Raises:
@@ -160,10 +160,10 @@ class Station:
         self._advance(now_ns)
         over = []
         while self._due and (self._due[0][2].is_over or self._due[0][0] <= self._given):
-            _, _, job = heappop(self._due)
-            if not job.is_over:
-                job.is_over = True
-                over.append(job)
+            _, _, visit = heappop(self._due)
+            if not visit.is_over:
+                visit.is_over = True
+                over.append(visit)
         if over:
             self.in_service -= len(over)
             self._fill()
@@ -183,19 +183,19 @@ class Station:
         self._given += self._pace * (now_ns - self._at_ns)
         self._at_ns = now_ns
 
-    def _serve(self, job: Job, work_ns: int) -> None:
-        job.is_served = True
+    def _serve(self, visit: Visit, work_ns: int) -> None:
+        visit.is_served = True
         self.in_service += 1
         self._number += 1
-        heappush(self._due, (self._given + work_ns * self._scale, self._number, job))
+        heappush(self._due, (self._given + work_ns * self._scale, self._number, visit))
 
     def _fill(self) -> None:
         """Let those who queue take the places that are free."""
         while self._queue and (self._seats is None or self.in_service < self._seats):
-            job, work_ns = self._queue.popleft()
-            if not job.is_over:
+            visit, work_ns = self._queue.popleft()
+            if not visit.is_over:
                 self.queued -= 1
-                self._serve(job, work_ns)
+                self._serve(visit, work_ns)
 
     def _repace(self) -> None:
         """Work out the rate of each call, and when the next one ends."""
@@ -228,6 +228,6 @@ class Station:
         if finer > 1 and (self._scale * finer).bit_length() <= SCALE_BITS_MAX:
             self._scale *= finer
             self._given *= finer
-            self._due = [(due * finer, number, job) for due, number, job in self._due]
+            self._due = [(due * finer, number, visit) for due, number, visit in self._due]
             self._paces = {calls: pace * finer for calls, pace in self._paces.items()}
         return rate.numerator * self._scale // rate.denominator

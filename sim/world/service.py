@@ -1,7 +1,7 @@
 """Calls at providers that are more than a service time: what the kernel has to do for them.
 
-A call whose end is known becomes one event; the jobs of a provider's station share one event at a time, at the instant
-at which the next of them ends. This module owns those events. What happens to a call belongs to
+A call whose end is known becomes one event; the visits of a provider's station share one event at a time, at the
+instant at which the next of them ends. This module owns those events. What happens to a call belongs to
 :mod:`sim.world.provider`, what follows from its end to :mod:`sim.world.world`.
 """
 
@@ -14,7 +14,7 @@ from sim import seeds
 from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Manifest
 from sim.world.call import Call
-from sim.world.provider import Job, Provider, Reply
+from sim.world.provider import Provider, Reply, Visit
 
 Ended = Callable[[Call, int, int, int], None]
 """Is told of a call that has ended: the call, its ``Cause`` or ``NONE``, the announced wait, the instant (ns)."""
@@ -72,8 +72,8 @@ class Service:
             for model in manifest.providers
         ]
         self._looks_ns: list[int | None] = [None] * len(self._providers)
-        self._open = [0] * len(self._providers)  # jobs that are not over
-        self._jobs: dict[int, Job] = {}  # of callers who have not left
+        self._open = [0] * len(self._providers)  # visits that are not over
+        self._visits: dict[int, Visit] = {}  # of callers who have not left
         self._on_answer = (self._answer,)
         self._on_look = (self._look,)
 
@@ -87,15 +87,15 @@ class Service:
             self._kernel.schedule(answer, _RELEASE, found.at_ns - now_ns)
             return
         self._open[index] += 1
-        self._jobs[call.ordinal] = found
+        self._visits[call.ordinal] = found
         self._see_to_look(index)
 
     def leave(self, call: Call, now_ns: int) -> None:
         """Its caller takes a call back: the provider stops working on it."""
-        job = self._jobs.pop(call.ordinal, None)
-        if job is not None:
+        visit = self._visits.pop(call.ordinal, None)
+        if visit is not None:
             self._open[call.provider_index] -= 1
-            self._providers[call.provider_index].leave(job, now_ns)
+            self._providers[call.provider_index].leave(visit, now_ns)
             self._see_to_look(call.provider_index)
 
     def audit(self) -> list[str]:
@@ -122,12 +122,12 @@ class Service:
         self._looks_ns[index] = None
         over = self._providers[index].finished(now_ns)
         self._open[index] -= len(over)
-        for job in over:
-            call = cast("Call", job.call)
-            if self._jobs.get(call.ordinal) is job:
-                del self._jobs[call.ordinal]
-            if call.permit is not None and call.attempts == job.attempt:  # else its caller is gone and it went on
-                self._ended(call, job.cause, 0, now_ns)
+        for visit in over:
+            call = cast("Call", visit.call)
+            if self._visits.get(call.ordinal) is visit:
+                del self._visits[call.ordinal]
+            if call.permit is not None and call.attempts == visit.attempt:  # else its caller is gone and it went on
+                self._ended(call, visit.cause, 0, now_ns)
         self._see_to_look(index)
         if over:
             self._after_all(now_ns)

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sim.manifest.distributions import Constant
 from sim.manifest.providers import Outage, ProviderModel, RateLimit, Slowdown
 from sim.trace import NONE, Cause
-from sim.world.provider import Job, Provider, Reply
+from sim.world.provider import Provider, Reply, Visit
 from tollgate.core.units import Rate
 
 
@@ -33,7 +33,7 @@ def share(outage, now):
 class Held:
     """A call in the model's provider."""
 
-    job: Job
+    visit: Visit
     left: Fraction
 
 
@@ -179,7 +179,7 @@ class ProviderBesideModel(RuleBasedStateMachine):
             cause, wait, answer_ns = expected
             assert found == Reply(now + answer_ns, cause, wait)
             return
-        assert isinstance(found, Job)
+        assert isinstance(found, Visit)
         assert found.cause == (Cause.PROVIDER_ERROR if fails else NONE)
         held = Held(found, Fraction(expected))
         self.held.append(held)
@@ -190,7 +190,7 @@ class ProviderBesideModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def leave(self, data):
         held = self.held.pop(data.draw(st.integers(0, len(self.held) - 1), label="who"))
-        self.provider.leave(held.job, self.model.now)
+        self.provider.leave(held.visit, self.model.now)
         self.model.take_out(held)
 
     @rule(ns=st.integers(1, 30))
@@ -202,7 +202,7 @@ class ProviderBesideModel(RuleBasedStateMachine):
             over = self.model.over()
             if next_ns is not None and next_ns <= now:
                 assert next_ns == now
-                assert self.provider.finished(now) == [held.job for held in over]
+                assert self.provider.finished(now) == [held.visit for held in over]
             else:
                 assert over == [], f"{len(over)} calls end at {now} ns unseen; the next look is at {next_ns}"
             for held in over:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sim.manifest import load, samples
+from sim.manifest import load, value_files
 from sim.manifest.distributions import (
     BoundedPareto,
     Constant,
@@ -221,6 +221,6 @@ def test_another_file_in_its_place_is_refused(tmp_path):
 
 
 def test_more_values_than_are_kept_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "VALUES_MAX", 3)
+    monkeypatch.setattr(value_files, "VALUES_MAX", 3)
     with pytest.raises(ConfigError, match=r"row 4: got value 4; allowed: at most 3 values"):
         from_file(tmp_path, b"1\n2\n3\n4\n")

@@ -7,42 +7,42 @@ from fractions import Fraction
 import pytest
 
 from sim.manifest.providers import Slowdown
-from sim.world.provider_station import Job, Station
+from sim.world.provider_station import Station, Visit
 from tollgate.core.errors import InvariantViolation
 
 
-def jobs(count):
-    return [Job(name, 1, -1) for name in range(count)]
+def visits(count):
+    return [Visit(name, 1, -1) for name in range(count)]
 
 
 def run_out(station):
     """Return (instant, names) of every end until nobody is left."""
     ends = []
     while (next_ns := station.next_ns()) is not None:
-        ends.append((next_ns, [job.call for job in station.finished(next_ns)]))
+        ends.append((next_ns, [visit.call for visit in station.finished(next_ns)]))
     return ends
 
 
 def test_calls_that_end_at_once_end_in_the_order_in_which_their_work_was_done():
     station = Station()
-    for job, work_ns in zip(jobs(4), (9, 5, 9, 5), strict=True):
-        station.begin(job, work_ns, 0)
+    for visit, work_ns in zip(visits(4), (9, 5, 9, 5), strict=True):
+        station.begin(visit, work_ns, 0)
     assert run_out(station) == [(5, [1, 3]), (9, [0, 2])]
 
 
 def test_a_call_that_ends_between_two_nanoseconds_ends_at_the_later_one():
     station = Station(servers=2, sharing="processor")
-    for job, work_ns in zip(jobs(3), (5, 6, 6), strict=True):
-        station.begin(job, work_ns, 0)
+    for visit, work_ns in zip(visits(3), (5, 6, 6), strict=True):
+        station.begin(visit, work_ns, 0)
     # Each at 2/3: 5 are done at 7.5, so at 8; the others, at 5 1/3 by then, run at full speed: 8 2/3, so 9.
     assert run_out(station) == [(8, [0]), (9, [1, 2])]
 
 
 def test_who_leaves_the_queue_is_passed_over():
     station = Station(servers=1)
-    first, second, third = jobs(3)
-    for job in (first, second, third):
-        station.begin(job, 10, 0)
+    first, second, third = visits(3)
+    for visit in (first, second, third):
+        station.begin(visit, 10, 0)
     station.leave(second, 4)
     assert (station.in_service, station.queued) == (1, 1)
     assert run_out(station) == [(10, [0]), (20, [2])]
@@ -50,8 +50,8 @@ def test_who_leaves_the_queue_is_passed_over():
 
 def test_nothing_ends_at_no_speed_and_all_goes_on_afterwards():
     station = Station(slowdown=Slowdown(1, Fraction(1)))
-    for job in jobs(2):
-        station.begin(job, 10, 0)
+    for visit in visits(2):
+        station.begin(visit, 10, 0)
     station.set_speed(Fraction(0), 10)
     assert station.next_ns() is None
     station.set_speed(Fraction(1, 2), 100)
@@ -61,32 +61,32 @@ def test_nothing_ends_at_no_speed_and_all_goes_on_afterwards():
 
 def test_an_end_that_is_passed_over_is_a_broken_invariant():
     station = Station()
-    station.begin(jobs(1)[0], 10, 0)
+    station.begin(visits(1)[0], 10, 0)
     with pytest.raises(InvariantViolation, match="a call that ends at 10 ns, was asked about 11 ns"):
         station.finished(11)
 
 
 def test_time_that_goes_back_is_a_broken_invariant():
     station = Station()
-    station.begin(jobs(1)[0], 10, 5)
+    station.begin(visits(1)[0], 10, 5)
     with pytest.raises(InvariantViolation, match="stands at 5 ns"):
         station.finished(4)
 
 
 def test_who_leaves_twice_is_a_broken_invariant():
     station = Station()
-    (job,) = jobs(1)
-    station.begin(job, 10, 0)
-    station.leave(job, 1)
+    (visit,) = visits(1)
+    station.begin(visit, 10, 0)
+    station.leave(visit, 1)
     with pytest.raises(InvariantViolation, match="twice"):
-        station.leave(job, 2)
+        station.leave(visit, 2)
 
 
 def test_a_thousand_sharers_end_together_within_a_nanosecond():
     # The least common multiple of 1 to 1000 has 1438 bits: not every share is whole grains.
     station = Station(servers=1, sharing="processor")
-    for job in jobs(1000):
-        station.begin(job, 7_777_777, 0)
+    for visit in visits(1000):
+        station.begin(visit, 7_777_777, 0)
     ((end_ns, over),) = run_out(station)
     assert end_ns - 7_777_777_000 in {0, 1}
     assert over == list(range(1000))
@@ -94,8 +94,8 @@ def test_a_thousand_sharers_end_together_within_a_nanosecond():
 
 def test_a_station_that_was_empty_begins_anew():
     station = Station(servers=1, sharing="processor")
-    for job in jobs(3):
-        station.begin(job, 10, 0)
+    for visit in visits(3):
+        station.begin(visit, 10, 0)
     assert run_out(station) == [(30, [0, 1, 2])]
-    station.begin(jobs(1)[0], 10, 1000)
+    station.begin(visits(1)[0], 10, 1000)
     assert run_out(station) == [(1010, [0])]

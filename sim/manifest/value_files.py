@@ -31,7 +31,7 @@ LINE_MAX: Final = 1 << 20
 _NUMBER: Final = re.compile(r"\+?([0-9]{1,40})(?:\.([0-9]{0,60}))?(?:[eE]([+-]?[0-9]{1,2}))?", re.ASCII)
 
 
-def read_samples(stream: BinaryIO, column: str | None, scale: Fraction, unit: int, least: int) -> bytes:
+def read_values(stream: BinaryIO, column: str | None, scale: Fraction, unit: int, least: int) -> bytes:
     """Return the values of a file in rising order, 64-bit little-endian integers one after another.
 
     Args:

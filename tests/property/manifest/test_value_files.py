@@ -9,7 +9,7 @@ from io import BytesIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.manifest.samples import read_samples
+from sim.manifest.value_files import read_values
 from tollgate.core.errors import ConfigError
 
 PIECES = st.sampled_from(
@@ -38,7 +38,7 @@ NUMBERS = st.decimals(0, 10**6, places=3, allow_nan=False)
 def test_any_bytes_are_values_or_one_sentence(data, column):
     found, refusal = b"", ""
     try:
-        found = read_samples(BytesIO(data), column, Fraction(1), 10**6, 1)
+        found = read_values(BytesIO(data), column, Fraction(1), 10**6, 1)
     except ConfigError as error:
         refusal = str(error)
     values = struct.unpack(f"<{len(found) // 8}q", found)
@@ -51,7 +51,7 @@ def test_any_bytes_are_values_or_one_sentence(data, column):
 @given(st.lists(NUMBERS, min_size=2, max_size=30), st.sampled_from(["{}", "{:e}", "+{}"]), st.integers(1, 1000))
 def test_lengths_are_those_of_exact_fractions_rounded_once(numbers, form, scale):
     data = "".join(form.format(number) + "\n" for number in numbers).encode()
-    found = read_samples(BytesIO(data), None, Fraction(scale, 7), 10**6, 0)
+    found = read_values(BytesIO(data), None, Fraction(scale, 7), 10**6, 0)
     exact = sorted(Fraction(number) * scale * 10**6 / 7 for number in numbers)
     values = struct.unpack(f"<{len(found) // 8}q", found)
     assert list(values) == [int(value + Fraction(1, 2)) for value in exact]
