@@ -1,12 +1,13 @@
 """Lanes that could have gone and were not served: for how long, and how often another went meanwhile.
 
 Owns the two figures of every lane (a principal's requests to one provider): its longest starvation and its worst
-service lag, from the level rows alone. It must not know how turns are handed out. Memory is 40 bytes a lane, whatever
+service lag, from the level rows alone. It must not know how turns are handed out. Memory is 44 bytes a lane, whatever
 the number of arrivals.
 
 A lane is *owed* service from the instant its head lacked nothing but shared permits until it is served. What leaves
 the queue tells how long its lane had been owed by then, so each stretch is known when it ends; a head that was refused
-hands its stretch on to the next one if that was owed service at once.
+hands its stretch on to the one behind it if that was owed service at once. A lane that a refusal left empty is owed
+nothing, and whoever comes to it in that very instant begins anew, as the controller has it.
 
 * Starvation is the length of the longest such stretch.
 * Service lag counts turns, which are the virtual time of a discipline that serves each lane once a round: how often
@@ -69,34 +70,39 @@ class LaneTracker(Consumer):
         ]
         self._starved_ns: Ints = np.zeros(lanes, np.int64)
         self._lag: Ints = np.zeros(lanes, np.int64)
-        # Of the stretch that a refusal ended last: since when, and until when; _NEVER after a service.
+        # Of the stretch that a refusal ended last: since when, and until when; _NEVER where it was handed on to nobody.
         self._since: Ints = np.full(lanes, _NEVER)
         self._until: Ints = np.full(lanes, _NEVER)
         self._served: Ints = np.full(lanes, _NEVER)  # instant of the latest admission
+        self._waiting = np.zeros(lanes, np.int32)  # how many wait
         self._held_over: Rows = np.empty((0, len(LevelCol)), np.int64)
+        self._held_over_empties: Mask = np.empty(0, np.bool_)
 
     # ------------------------------------------------------------------------------------------------------- consumer
 
     def levels(self, rows: Rows) -> None:
         """Take a block of level rows."""
         step = rows[:, LevelCol.KIND] + rows[:, LevelCol.DELTA]
-        rows = rows.take(np.flatnonzero((step | 1) == _SERVED), axis=0)  # four times as fast as by the mask
+        chosen = np.flatnonzero((step | 1) == _SERVED)
+        empties = self._left_empty(rows)[chosen]
+        rows = rows.take(chosen, axis=0)  # four times as fast as by the mask
         if len(self._held_over):
             rows = np.concatenate([self._held_over, rows])
+            empties = np.concatenate([self._held_over_empties, empties])
         # Whether the last one that left was served is told by the row behind it.
         whole = len(rows) - (len(rows) > 0 and rows[-1, LevelCol.DELTA] < 0)
-        self._held_over = rows[whole:]
-        self._take(rows[:whole])
+        self._held_over, self._held_over_empties = rows[whole:], empties[whole:]
+        self._take(rows[:whole], empties[:whole])
 
     def close(self, end: RunEnd) -> None:
         """Take the heads that are owed service at the end."""
-        self._take(self._held_over)
+        self._take(self._held_over, self._held_over_empties)
         if end.heads:
             principal, provider, since = np.array(end.heads, np.int64).T
             lanes = principal * self._providers + provider
             until = np.full(len(since), end.at_ns)
             none = np.zeros(len(since), np.int64)
-            self._stretches(lanes, since, until, none > 0, none)
+            self._stretches(lanes, since, until, none > 0, none > 0, none)
 
     # -------------------------------------------------------------------------------------------------------- answers
 
@@ -121,8 +127,32 @@ class LaneTracker(Consumer):
 
     # ---------------------------------------------------------------------------------------------------------- parts
 
-    def _take(self, rows: Rows) -> None:
-        """Take rows of admissions and of what left the queue, an admission right behind what it took out."""
+    def _left_empty(self, rows: Rows) -> Mask:
+        """Count who waits, and return for each row whether it left its lane without a request that waits."""
+        empty = np.zeros(len(rows), np.bool_)
+        queued = np.flatnonzero(rows[:, LevelCol.KIND] == LevelKind.QUEUE)
+        if len(queued):
+            own = rows.take(queued, axis=0)
+            lanes = own[:, LevelCol.PRINCIPAL] * self._providers + own[:, LevelCol.PROVIDER]
+            order = np.argsort(lanes.astype(self._key_type), kind="stable")
+            lanes = lanes[order]
+            starts = np.flatnonzero(np.diff(lanes, prepend=-1))
+            steps = own[order, LevelCol.DELTA]
+            steps[starts] += self._waiting[lanes[starts]]
+            sizes = np.cumsum(steps)
+            counts = np.diff(starts, append=len(lanes))
+            sizes -= np.repeat(sizes[starts] - steps[starts], counts)
+            self._waiting[lanes[starts]] = sizes[starts + counts - 1]
+            empty[queued[order]] = sizes == 0
+        return empty
+
+    def _take(self, rows: Rows, empties: Mask) -> None:
+        """Take rows of admissions and of what left the queue, an admission right behind what it took out.
+
+        Args:
+            rows: The rows.
+            empties: Whether each left its lane empty.
+        """
         if not len(rows):
             return
         at, owed = rows[:, LevelCol.AT], rows[:, LevelCol.AMOUNT]
@@ -130,13 +160,13 @@ class LaneTracker(Consumer):
         is_admission = rows[:, LevelCol.DELTA] > 0
         is_served = np.zeros(len(rows), np.bool_)
         is_served[:-1] = is_admission[1:] & (lanes[1:] == lanes[:-1]) & (at[1:] == at[:-1])
-        ends = np.flatnonzero(~is_admission & (is_served | (owed != 0)))
+        ends = np.flatnonzero(~is_admission & (is_served | empties | (owed != 0)))
         admissions = np.flatnonzero(is_admission)
         self._admit(admissions, lanes[admissions], at[admissions])
         if len(ends):
             if (owed[ends] == NONE).any():
                 self.knows_owed = False
-            self._stretches(lanes[ends], at[ends] - owed[ends], at[ends], is_served[ends], ends)
+            self._stretches(lanes[ends], at[ends] - owed[ends], at[ends], is_served[ends], empties[ends], ends)
         for rivals, _, _ in self._groups:
             rivals.end_block()
 
@@ -159,7 +189,7 @@ class LaneTracker(Consumer):
             own = np.flatnonzero(counts)
             rivals.add(places[own], lanes[own], at[own], earlier[own])
 
-    def _stretches(self, lanes: Ints, since: Ints, until: Ints, is_served: Mask, places: Ints) -> None:
+    def _stretches(self, lanes: Ints, since: Ints, until: Ints, is_served: Mask, is_empty: Mask, places: Ints) -> None:
         """Take stretches in which lanes were owed service, in the order in which they ended.
 
         Args:
@@ -167,20 +197,16 @@ class LaneTracker(Consumer):
             since: Beginning of each, ns.
             until: End of each, ns.
             is_served: Whether a service ended it.
+            is_empty: Whether nobody waited there any more.
             places: Place of its end among the rows of the block that the rivals have.
         """
         order = np.argsort(lanes.astype(self._key_type), kind="stable")
-        lanes, since, until, places, is_served = (
-            lanes[order],
-            since[order],
-            until[order],
-            places[order],
-            is_served[order],
-        )
+        lanes, since, until, places = lanes[order], since[order], until[order], places[order]
+        is_over = (is_served | is_empty)[order]
         first = np.diff(lanes, prepend=-1) != 0
         starts = np.flatnonzero(first)
         last = np.append(starts[1:], len(lanes)) - 1
-        refused_at = np.where(is_served, _NEVER, until)
+        refused_at = np.where(is_over, _NEVER, until)
         refused_before = np.empty(len(lanes), np.int64)
         refused_before[1:] = refused_at[:-1]
         refused_before[first] = self._until[lanes[first]]

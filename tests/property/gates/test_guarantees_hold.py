@@ -129,3 +129,17 @@ def test_the_index_of_jain_falls_far_below_1():
     floor = guarantees_of(manifest).value("fairness.jain", {}, ">=")
     assert floor == Fraction(1, 2)
     assert floor < Fraction(sim.run(manifest).value("fairness.jain")) < Fraction(9, 10)
+
+
+def test_callers_who_come_back_as_their_wait_runs_out_are_owed_no_turn_of_before():
+    """Refused after 25 ms and back after another 25: often in the instant in which refusals leave their lane empty."""
+    document = base(max_queue_length=5, max_queue_wait_ms=25)
+    document["profile"]["providers"]["u"] = {"concurrency": 2}
+    own, other = document["streams"]
+    retry = {"kind": "exponential", "base_ms": 25, "cap_ms": 62, "max_attempts": 3}
+    own |= {"count": 2, "arrivals": {"kind": "batch", "per_second": 2, "size": 5}}
+    own |= {"client": {"retry": retry, "on_refusal": "retry", "retry_after": "ignore"}}
+    other |= {"arrivals": {"kind": "poisson", "per_second": 40}, "client": {}}
+    document["providers"] = [{"id": "u", "service_ms": {"kind": "mixture", "of": [["0.25", 1], ["0.75", 25]]}}]
+    lags = [sim.run(parse(json.dumps(document | {"seed": seed}).encode(), path=Path("one.json"))) for seed in range(4)]
+    assert [run.value("fairness.service_lag.max") for run in lags] == [1] * 4

@@ -33,7 +33,7 @@ class Desk:
         self.since = dict.fromkeys(LANES)
         self.held = dict.fromkeys(LANES, False)
         self.admissions = []  # (row, at, lane)
-        self.stretches = []  # (row, since, until, lane, served)
+        self.stretches = []  # (row, since, until, lane, over)
 
     def step(self, at, what, lane):
         queue = self.queues[lane]
@@ -49,8 +49,8 @@ class Desk:
             since = self.since[lane]
             owed = 0 if since is None else at - since
             self.level(at, -1, LevelKind.QUEUE, lane, owed)
-            if what == "serve" or owed:
-                self.stretches.append((len(self.rows), at - owed, at, lane, what == "serve"))
+            if what == "serve" or owed or not queue:
+                self.stretches.append((len(self.rows), at - owed, at, lane, what == "serve" or not queue))
             if what == "serve":
                 self.admit(at, lane)
             self.head(at, lane)
@@ -80,11 +80,11 @@ def expected(desk, of, end):
     lags, starved = dict.fromkeys(LANES, 0), dict.fromkeys(LANES, 0)
     heads = [(10**9, since, end, lane, False) for lane, since in desk.since.items() if since is not None]
     latest = {}  # stretch that a refusal ended last: since, until
-    for row, since, until, lane, is_served in [*desk.stretches, *heads]:
+    for row, since, until, lane, is_over in [*desk.stretches, *heads]:
         begin, refused_at = latest.get(lane, (since, -1))
         if since > refused_at:
             begin = since
-        latest[lane] = (begin, -1 if is_served else until)
+        latest[lane] = (begin, -1 if is_over else until)
         begin = max(begin, of.warmup_ns)
         starved[lane] = max(starved[lane], until - begin)
         reserved = {name for name, limits in of.profile.principals.items() if limits.reserved_concurrency}

@@ -122,6 +122,16 @@ def test_a_wait_that_begins_after_the_refusal_is_one_of_its_own():
     assert figures(measured(refused(S, 2 * S), waits(2 * S, 4 * S, eligible=3 * S - 1)))[1] == "2999.999999"
 
 
+def test_whoever_comes_at_the_instant_at_which_a_refusal_left_the_lane_empty_begins_anew():
+    # The first runs out of time at 3 s and nobody is behind it; its caller asks again at once and is served at 7 s.
+    asks = refused(S, 2 * S), waits(3 * S, 4 * S), served(2 * S), served(5 * S)
+    assert figures(measured(*asks)) == (1, "4000.000000")
+    both_refused = refused(S, 2 * S), refused(S, 2 * S, eligible=0), *asks[1:]
+    assert figures(measured(*both_refused)) == (1, "4000.000000")
+    behind = waits(2 * S, 6 * S, eligible=5 * S)
+    assert figures(measured(*asks, behind)) == (2, "6000.000000")
+
+
 def test_a_service_ends_the_wait_of_the_lane():
     # Served at 3 s; the next is head from then on, until 5 s.
     measure = measured(waits(S, 2 * S), waits(2 * S, 3 * S, eligible=2 * S), served(2 * S), served(4 * S))
@@ -159,6 +169,7 @@ def test_heads_that_are_owed_service_at_the_end_count_up_to_it():
 def test_an_open_head_takes_over_from_a_refused_one():
     run = shape()
     written = write(run, [refused(S, 2 * S), served(2 * S), served(4 * S)])
+    written.levels.insert(1, [2 * S, 1, LevelKind.QUEUE, A, U, 0])
     written.heads = [(A, U, 3 * S)]
     assert figures(measured(written=written), principal="a") == (2, "29000.000000")
 
