@@ -303,7 +303,7 @@ class Manifest:
         return self.phases[-1].end_ns
 
     @property
-    def faults(self) -> tuple[Outage, ...]:
+    def outages(self) -> tuple[Outage, ...]:
         """Every outage of every provider, by its start, then in the order of the manifest.
 
         A window leaves out those that begin at its end or later, and shortens none.

@@ -92,7 +92,7 @@ class Measure:
     def consumers(self) -> tuple[Consumer, ...]:
         """What to hand the trace to."""
         followed = (self.tracker, self._run, self._lanes)
-        return (*followed, self._recoveries) if self._shape.faults else followed
+        return (*followed, self._recoveries) if self._shape.outages else followed
 
     def value(self, metric: str, where: Where) -> int | str | None:
         """Return one metric of one selection, None where there is nothing to measure.
@@ -163,8 +163,8 @@ class Measure:
             if not store.is_exact:
                 notes.append(f"quantiles of {name} are upper bin edges, less than 0.8 % above the exact value")
         notes += [
-            f"recovery from outage {fault.name} is not judged: that takes 10 s of its phase before it and 10 s after it"
-            for fault in self._recoveries.unjudged()
+            f"recovery from outage {one.name} is not judged: that takes 10 s of its phase before it and 10 s after it"
+            for one in self._recoveries.unjudged()
         ]
         return tuple(notes)
 

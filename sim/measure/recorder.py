@@ -252,7 +252,7 @@ def _named(metric: str, labels: Mapping[str, str], *parts: Ints) -> Iterable[Nam
 
 def _outage_bands(shape: RunShape, end_ns: int) -> Iterator[Band]:
     """Yield every outage by its kind, and its ramp after it."""
-    for outage in shape.faults:
+    for outage in shape.outages:
         provider = shape.providers[outage.provider]
         for state, from_ns, to_ns in (
             (outage.kind, outage.start_ns, outage.end_ns),

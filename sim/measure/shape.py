@@ -32,7 +32,7 @@ class RunShape:
         phases: Back to back from 0.
         warmup_ns: Arrivals before this instant are not measured.
         profile: The limits under test.
-        faults: The providers' outages, by their start.
+        outages: The providers' outages, by their start.
         loops: Streams that are closed loops, and how many callers each has.
     """
 
@@ -43,7 +43,7 @@ class RunShape:
     phases: tuple[Phase, ...]
     warmup_ns: int
     profile: AdmissionProfile
-    faults: tuple[Outage, ...] = ()
+    outages: tuple[Outage, ...] = ()
     loops: tuple[tuple[str, int], ...] = ()
 
     @classmethod
@@ -59,7 +59,7 @@ class RunShape:
             phases=manifest.phases,
             warmup_ns=manifest.warmup_ns,
             profile=manifest.profile,
-            faults=manifest.faults,
+            outages=manifest.outages,
             loops=tuple(
                 (stream.name, stream.arrivals.population)
                 for stream in manifest.streams

@@ -96,7 +96,7 @@ def test_outages_are_all_there_in_the_order_of_time():
             "kind: stall, from_seconds: 60, for_seconds: 9",
         )
     )
-    assert manifest.faults == (
+    assert manifest.outages == (
         Outage("primary-outage-3", 0, "slow", 10 * S, 11 * S, 12 * S, 10, factor=Fraction(5, 2)),
         Outage("blackout", 0, "error", 10 * S + S // 2, 12 * S + S // 2, 16 * S + S // 2, 8, answer_ns=MS),
         Outage(
@@ -134,7 +134,7 @@ def test_outages_of_two_kinds_may_overlap_and_one_may_follow_another():
             "kind: error, from_seconds: 5, for_seconds: 1",
         )
     )
-    assert [(outage.kind, outage.start_ns // S) for outage in manifest.faults] == [
+    assert [(outage.kind, outage.start_ns // S) for outage in manifest.outages] == [
         ("error", 1),
         ("slow", 2),
         ("error", 5),
@@ -149,8 +149,8 @@ def test_a_window_leaves_out_the_outages_that_begin_at_its_end_and_shortens_none
             "kind: stall, from_seconds: 10, for_seconds: 1",
         )
     )
-    assert len(whole.faults) == 3
-    assert with_overrides(whole, window_s=10).faults == (whole.faults[0],)
+    assert len(whole.outages) == 3
+    assert with_overrides(whole, window_s=10).outages == (whole.outages[0],)
 
 
 BAD = {

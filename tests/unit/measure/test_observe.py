@@ -123,7 +123,7 @@ WHOLE_RUN = {
     "fairness.jain": "0.666667",  # shares 1, 1, 0
     "fairness.service_lag.max": 0,
     "fairness.starvation.max": "500.000000",
-    "recovery.time": None,  # there is no fault
+    "recovery.time": None,  # there is no outage
     "recovery.metastable": None,
     "tokens.overestimate.ratio": "0.000000",
     "tokens.underestimate.ratio": "0.000000",

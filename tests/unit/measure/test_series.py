@@ -129,7 +129,7 @@ def test_outages_and_their_ramps_are_bands_up_to_the_end_of_the_run():
         Outage("y", 0, "error", 3 * S, 4 * S, 4 * S),
         Outage("z", 0, "slow", 29 * S, 40 * S, 50 * S),
     )
-    of = replace(shape(), faults=outages)
+    of = replace(shape(), outages=outages)
     assert recorded(of, write(of, [])).bands[2:] == (
         Band("outage", "v", "stall", 2 * S, 5 * S),
         Band("outage", "v", "ramp", 5 * S, 9 * S),

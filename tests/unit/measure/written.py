@@ -110,7 +110,7 @@ def shape(
     principal_limits: AdmissionLimits | None = None,
     reserved: Sequence[str] = (),
     scheduling: Scheduling | None = None,
-    faults: Sequence[Outage] = (),
+    outages: Sequence[Outage] = (),
 ) -> RunShape:
     """Return a run's shape: principals with their classes, and the same limits for every member of a scope."""
     classes = tuple(dict.fromkeys(principals.values()))
@@ -132,7 +132,7 @@ def shape(
         phases=tuple(Phase(name, start, end) for name, start, end in phases),
         warmup_ns=warmup,
         profile=profile,
-        faults=tuple(faults),
+        outages=tuple(outages),
     )
 
 
