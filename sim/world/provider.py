@@ -27,8 +27,6 @@ from sim.world.provider_station import Station, Visit
 from tollgate.core.errors import InvariantViolation
 from tollgate.decision import Estimate
 
-__all__ = ["Provider", "Reply", "Visit"]
-
 _CHANCES: Final = 2**32
 """Which word of an arrival's own the chances of its attempts are derived from; jitter takes the first few."""
 

@@ -14,7 +14,8 @@ from sim import seeds
 from sim.kernel import Event, Kernel, Order
 from sim.manifest.model import Manifest
 from sim.world.call import Call
-from sim.world.provider import Provider, Reply, Visit
+from sim.world.provider import Provider, Reply
+from sim.world.provider_station import Visit
 
 Ended = Callable[[Call, int, int, int], None]
 """Is told of a call that has ended: the call, its ``Cause`` or ``NONE``, the announced wait, the instant (ns)."""

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sim.manifest.distributions import Constant
 from sim.manifest.providers import Outage, ProviderModel, RateLimit, Slowdown
 from sim.trace import NONE, Cause
-from sim.world.provider import Provider, Reply, Visit
+from sim.world.provider import Provider, Reply
+from sim.world.provider_station import Visit
 from tollgate.core.units import Rate
 
 
