@@ -39,6 +39,15 @@ def report(
     With --junit or --markdown it writes those, and the page only if --out names it. The exit code says whether that was
     possible, not what the verdict is.
     """
+    from sim.host import collector_paused
+
+    with collector_paused():  # a page is made once and then the process ends: collecting costs a fifth of the time
+        return _report(bundle, out, junit, markdown, manifest, quiet=quiet)
+
+
+def _report(
+    bundle: Path, out: Path | None, junit: Path | None, markdown: Path | None, manifest: Path | None, *, quiet: bool
+) -> int:
     from sim.cli import files, pages
     from sim.cli.given import expect_bundle
     from sim.cli.subject import manifest_of

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from sim.evidence import Bundle, Rerun, RerunRequest, RunLike
-from sim.experiment import run
-from sim.kernel import Progress
 from sim.manifest import Manifest, load, with_overrides
 from sim.manifest.model import Discipline
 from tollgate.core.errors import ConfigError, EvidenceError
 from tollgate.core.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from sim.kernel import Progress
 
 DISCIPLINES: Final[tuple[Discipline, ...]] = get_args(Discipline)
 
@@ -66,6 +67,7 @@ def rerunner(*, assume: Path | None = None, progress: Progress | None = None) ->
         assume: The file of assumptions, for evidence that brings none along.
         progress: Is told how far it is.
     """
+    from sim.experiment import run  # noqa: PLC0415 - the world is not needed to read a bundle
 
     def rerun(request: RerunRequest) -> RunLike:
         try:

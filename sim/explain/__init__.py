@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from sim.baselines.harness import run_reference
-from sim.explain.story import RowsOf, steps
+from sim.explain.story import RowsOf, Told, steps
 from sim.explain.watch import Watch
 from sim.kernel import Kernel, Progress
 from sim.manifest import Manifest
@@ -69,9 +69,10 @@ def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = Non
     manifest.refuse_lacking()
     rows = RowsOf(ordinal)
     if manifest.discipline == "reference":
-        heading = _heading(manifest, ordinal, _found(manifest, ordinal))
+        found = _found(manifest, ordinal)
+        heading = _heading(manifest, ordinal, found)
         run_reference(manifest, Trace((rows,)), progress=progress)
-        return Story(heading, tuple(steps(rows, (), {})))
+        return Story(heading, tuple(steps(rows, (), {}, _told(manifest, found))))
     loops = populations(manifest)
     arrival = None if loops else _found(manifest, ordinal)  # in closed loops it is known once it has come
     watch = Watch(build(manifest), str(ordinal))
@@ -84,7 +85,8 @@ def explain(manifest: Manifest, ordinal: int, *, progress: Progress | None = Non
         if ordinal not in heard:
             raise _no_such(manifest, ordinal, max(heard, default=-1) + 1)
         arrival = heard[ordinal]
-    return Story(_heading(manifest, ordinal, arrival), tuple(steps(rows, watch.looks, watch.decisions)))
+    seen = steps(rows, watch.looks, watch.decisions, _told(manifest, arrival))
+    return Story(_heading(manifest, ordinal, arrival), tuple(seen))
 
 
 def _rerun(
@@ -110,6 +112,13 @@ def _rerun(
         now_ns = min(now_ns + SLICE_NS, end_ns)
         kernel.run(now_ns)
     world.close(now_ns)
+
+
+def _told(manifest: Manifest, arrival: ArrivalRow) -> Told:
+    """Return what the manifest tells of a request's provider and client."""
+    _, stream, _, provider, *_ = arrival
+    client = manifest.client if manifest.client is not None else manifest.streams[stream].client
+    return Told(manifest.providers[provider].outages, client.max_attempts)
 
 
 def _heading(manifest: Manifest, ordinal: int, arrival: ArrivalRow) -> str:

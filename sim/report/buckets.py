@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Final
 
 from sim.measure.series import SeriesView, series_name
@@ -29,17 +30,24 @@ class BucketLevel:
     Attributes:
         name: Whose it is and which, such as ``workspace, tokens_per_second``.
         size: What it holds when full.
-        shares: Level at the end of each bin as a share of ``size``, from 0 to 1, shape ``(bins,)``.
+        levels: Level at the end of each bin, in parts of which ``full`` are the whole bucket, shape ``(bins,)``.
+        full: Such parts in a full bucket.
     """
 
     name: str
     size: Fraction
-    shares: Sequence[Fraction]
+    levels: Sequence[int]
+    full: int
+
+    @property
+    def shares(self) -> list[Fraction]:
+        """The levels as shares of ``size``, from 0 to 1."""
+        return [Fraction(level, self.full) for level in self.levels]
 
     @property
     def lowest(self) -> Fraction:
         """The lowest share of all."""
-        return min(self.shares, default=Fraction(1))
+        return Fraction(min(self.levels, default=self.full), self.full)
 
 
 def bucket_levels(view: SeriesView, profile: Mapping[str, object]) -> list[BucketLevel]:
@@ -59,13 +67,19 @@ def _of_scope(view: SeriesView, scope: Scope) -> Iterator[BucketLevel]:
         rate, size = scope.bound(limit), scope.burst(limit, burst)
         drawn = view.series.get(series_name(metric, scope.label))
         if rate is not None and size is not None and drawn is not None:
-            yield BucketLevel(f"{scope.name}, {limit}", size, _shares(view, drawn, rate / over_ns, size))
+            per_ns = rate / over_ns
+            parts = lcm(per_ns.denominator, size.denominator)  # of one unit: in these all figures are whole
+            full = int(size * parts)
+            levels = _levels(view, drawn, (int(per_ns * parts), parts, full))
+            yield BucketLevel(f"{scope.name}, {limit}", size, levels, full)
 
 
-def _shares(view: SeriesView, drawn: Sequence[int], per_ns: Fraction, size: Fraction) -> list[Fraction]:
-    level, shares = size, []
+def _levels(view: SeriesView, drawn: Sequence[int], parts: tuple[int, int, int]) -> list[int]:
+    """Return the level at the end of each bin; ``parts`` come in a ns, make up a unit, and fill the bucket."""
+    per_ns, unit, full = parts
+    level, levels = full, []
     for place, amount in enumerate(drawn):
         length_ns = min(view.bin_ns, view.end_ns - place * view.bin_ns)
-        level = min(size, max(Fraction(0), level + per_ns * length_ns - amount))
-        shares.append(level / size)
-    return shares
+        level = min(full, max(0, level + per_ns * length_ns - unit * amount))
+        levels.append(level)
+    return levels

@@ -19,7 +19,10 @@ from sim.report.style import ReportFigure, finish, new_figure, styled
 from sim.report.text import listing, rounded, short, with_seconds
 
 PANELS_MAX: Final = 4
-"""Classes with a panel of their own; the rest share the last one."""
+"""Panels of classes, of which the last is for all the rest; of principals there is one less."""
+
+BUCKETS_MAX: Final = 3
+"""Buckets in a picture: those that fell lowest."""
 
 ROWS_MAX: Final = 20
 """Principals in a picture, as many as in a table."""
@@ -156,7 +159,7 @@ def bucket_levels(view: SeriesView, result: Result, profile: Mapping[str, object
         profile: The ``profile:`` block it was made under.
     """
     with styled():
-        shown = buckets.bucket_levels(view, profile)[:PANELS_MAX]
+        shown = buckets.bucket_levels(view, profile)[:BUCKETS_MAX]
         fig = new_figure(0.9 + 1.3 * max(len(shown), 1))
         axes = fig.subplots(max(len(shown), 1), 1, sharex=True, squeeze=False)[:, 0]
         for ax, level in zip(axes, shown, strict=False):
@@ -185,8 +188,9 @@ def _groups(view: SeriesView, result: Result, by: str) -> list[tuple[str, list[s
     if by == "principal":
         demand = {name: demand[name] for name in by_label(view.series, "arrivals", by) if name in demand}
     names = sorted(demand, key=lambda name: -demand[name])
-    if len(names) > PANELS_MAX:
-        own, rest = names[: PANELS_MAX - 1], names[PANELS_MAX - 1 :]
+    most = PANELS_MAX if by == "class" else PANELS_MAX - 1
+    if len(names) > most:
+        own, rest = names[: most - 1], names[most - 1 :]
         others = "other classes" if by == "class" else f"other {by}s"
         return [*((f"{by} {name}", [name]) for name in own), (f"{len(rest)} {others}", rest)]
     return [(f"{by} {name}", [name]) for name in names] or [("all requests", [])]

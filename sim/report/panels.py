@@ -116,7 +116,7 @@ def bucket(ax: Axes, view: SeriesView, level: BucketLevel) -> None:
     """Draw a bucket's level as a share of its size: the lowest end of a bin in each cell, so that no dip is lost."""
     cells = Cells.over(view, CELLS)
     places = [*cells.starts(), view.bins]
-    lowest = [float(min(level.shares[at:end])) for at, end in pairwise(places)]
+    lowest = [min(level.levels[at:end]) / level.full for at, end in pairwise(places)]
     edges_s = [edge / NS_PER_S for edge in cells.edges_ns()]
     ax.stairs(lowest, edges_s, baseline=None, color=style.BLUE)
     ax.set_ylim(0, 1.05)

@@ -54,8 +54,9 @@ def queue(tmp_path):
     rows = b"time\n0\n100\n150\n"
     (tmp_path / "t.csv").write_bytes(rows)
 
-    def made(client="{on_refusal: give-up}", failures="0", **changes):
+    def made(client="{on_refusal: give-up}", failures="0", outage="service_ms: 1000", **changes):
         text = QUEUE.replace("SHA", f"sha256:{hashlib.sha256(rows).hexdigest()}").replace("CLIENT", client)
+        text = text.replace("service_ms: 1000", outage)
         text = text.replace("FAILURES", failures)
         manifest = parse(text.encode(), path=tmp_path / "m.yaml")
         return with_overrides(manifest, changes["sets"]) if changes else manifest
@@ -108,7 +109,9 @@ def test_a_refused_request_that_comes_again_is_told_attempt_by_attempt(queue):
     story = explain(queue(client), 2)
     # Again at 1150 ms behind the second request, which has the permit from 1000 to 2000 ms.
     assert [at for at, _ in told(story)] == [150, 150, 1150, 2000, 3000]
-    assert story.steps[2].what.startswith("asked again, attempt 2, and had to wait")
+    assert story.steps[2].what.startswith(
+        "asked again, attempt 2, after its client had waited 1000 ms, and had to wait"
+    )
     assert story.steps[2].holding[0].limit == "concurrency"
 
 
@@ -116,7 +119,29 @@ def test_failures_and_retries_are_told(queue):
     client = "{on_refusal: give-up, retry: {kind: fixed, base_ms: 250, max_attempts: 2}}"
     story = explain(queue(client, failures="1", sets=[("profile.workspace.concurrency", "3")]), 0)
     assert [at for at, _ in told(story)] == [0, 0, 1000, 1250, 1250, 2250]
-    assert story.steps[2].what == story.steps[5].what == "failed, after 1000 ms of service"
+    assert story.steps[2].what == "failed, after 1000 ms of service"
+    assert story.steps[3].what == "asked again, attempt 2, after its client had waited 250 ms"
+    assert story.steps[5].what == "failed, after 1000 ms of service; it was the last attempt of its client"
+
+
+def test_a_wait_that_was_announced_is_told_as_that(queue):
+    # Refused at 150 ms with the advice to come back 250 ms later, which the client honours.
+    client = "{on_refusal: retry, retry: {kind: fixed, base_ms: 10, max_attempts: 2}}"
+    story = explain(queue(client), 2)
+    assert story.steps[1].what.endswith("after 250 ms it would be admitted, alone")
+    assert story.steps[2].what.startswith("asked again, attempt 2, after the 250 ms that were announced")
+
+
+def test_a_call_into_an_outage_and_a_budget_that_is_used_up_are_told(queue):
+    # Calls that begin from 0.1 s to 0.3 s fail at once; then the outage fades, to 0.5 s.
+    budget = "budget: {kind: tokens, max_tokens: 2, token_ratio: 0.1}"
+    client = f"{{on_refusal: give-up, retry: {{kind: fixed, base_ms: 100, max_attempts: 3, {budget}}}}}"
+    outage = "service_ms: 1000, outages: [{kind: error, from_seconds: 0.1, for_seconds: 0.2, ramp_seconds: 0.2}]"
+    story = explain(queue(client, outage=outage, sets=[("profile.workspace.concurrency", "3")]), 1)
+    told_of = [what for _, what in told(story)]
+    assert told_of[1] == "was admitted, into an outage of its provider (error, to 0.3 s)"
+    assert told_of[2].startswith("failed, after 1 ms of service: the provider had an outage")
+    assert told_of[-1].endswith("; its client would have tried again, but its retry budget was used up")
 
 
 def test_a_caller_that_loses_patience_in_service_is_told(queue):
@@ -144,7 +169,10 @@ def test_a_request_in_flight_at_the_end_is_told_so(queue):
     # The run ends at 1500 ms: the second request is in service since 1000 ms, the third waits behind it.
     manifest = queue(sets=[("drain_seconds", "0.5"), ("profile.workspace.max_queue_length", "5")])
     assert told(explain(manifest, 0))[-1] == (1000, "completed, after 1000 ms of service")
-    assert told(explain(manifest, 1))[1:] == [(1000, "was admitted"), (1500, "had not settled when the run ended")]
+    assert told(explain(manifest, 1))[1:] == [
+        (1000, "was admitted once concurrency of the workspace let it go"),
+        (1500, "had not settled when the run ended"),
+    ]
     assert [at for at, _ in told(explain(manifest, 2))] == [150, 1000, 1500]
 
 
@@ -198,7 +226,7 @@ def test_a_story_says_what_the_outcomes_say(repository, discipline, stories):
     for ordinal, _outcome, attempts, settled_ms, delays, reason in list(interesting.values())[:stories]:
         story = explain(replace(manifest, discipline=discipline), int(ordinal))
         asked = [step for step in story.steps if " asked " in f" {step.what}"]
-        admitted = [step.at_ns for step in story.steps if step.what == "was admitted"]
+        admitted = [step.at_ns for step in story.steps if step.what.startswith("was admitted")]
         assert len(asked) == int(attempts)
         assert story.steps[-1].at_ns == float(settled_ms) * MS
         assert len(admitted) == (0 if delays == "-" else len(delays.split(",")))
