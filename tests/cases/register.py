@@ -48,6 +48,9 @@ ELSEWHERE = {
     "C049": "unit/world/test_clients.py",
     "C050": "unit/world/test_world.py",
     "C115": "unit/kernel/test_kernel.py",
+    "C116": "determinism/test_providers.py",
+    "C118": "unit/test_seeds.py",
+    "C119": "unit/test_seeds.py",
     "C124": "unit/measure/test_observe.py",
     "C125": "unit/measure/test_quantiles.py",
     "C127": "unit/traces/test_timestamps.py",
@@ -57,8 +60,9 @@ ELSEWHERE = {
     "C133": "notebooks/test_headless.py",
     "C134": "notebooks/test_headless.py",
     "C136": "notebooks/test_headless.py",
+    "C142": "unit/evidence/test_record.py",
 }
-"""Clients, kernel, measures, traces, notebooks: the file of each, below ``tests``."""
+"""Clients, kernel, seeds, measures, records, traces, notebooks: the file of each, below ``tests``."""
 
 LATER: dict[str, str] = {
     # Reservations that are given back.
@@ -88,10 +92,5 @@ LATER: dict[str, str] = {
     "C106": "there is no usage ledger yet",
     "C107": "there is no usage ledger yet",
     "C113": "what was taken is not settled with the true use yet",
-    # The lab; tests state the behaviour, not the id.
-    "C116": "same run in other processes: tests/determinism/test_retained_evidence.py",
-    "C118": "named streams: tests/unit/test_seeds.py",
-    "C119": "replication 0: tests/unit/test_seeds.py",
-    "C142": "digests over stored bytes: tests/unit/evidence/test_record.py",
 }
 """What the mechanisms and the controller cannot express, and why or where."""

@@ -36,9 +36,3 @@ def test_cases_said_to_be_tested_have_their_test(file, cases):
 @pytest.mark.parametrize(("case", "file"), register.ELSEWHERE.items())
 def test_a_case_said_to_be_tested_elsewhere_is_tested_there(case, file):
     assert case in cases_in(file)
-
-
-def test_every_file_that_a_reason_points_at_is_there():
-    named = [file for reason in register.LATER.values() for file in re.findall(r"tests/(\S+)", reason)]
-    assert named
-    assert [file for file in named if not (TESTS / file).is_file()] == []

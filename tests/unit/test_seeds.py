@@ -7,8 +7,8 @@ from numpy.random import Philox, SeedSequence
 from sim import seeds
 
 
-def test_a_name_is_the_words_of_its_digest():
-    # C118: a name enters a stream by a stable digest, not by the interpreter's hash of it.
+def test_c118_a_name_is_the_words_of_its_digest():
+    # A name enters a stream by a stable digest, not by the interpreter's hash of it.
     # SHA-256 of "abc": FIPS 180-4, example 1.
     assert [f"{word:08x}" for word in seeds.name_words("abc")] == (
         ["ba7816bf", "8f01cfea", "414140de", "5dae2223", "b00361a3", "96177a9c", "b410ff61", "f20015ad"]
@@ -38,8 +38,8 @@ def test_seeds_names_and_replications_give_streams_of_their_own():
     assert len(set(firsts)) == 27
 
 
-def test_streams_of_replication_zero_are_uncorrelated():
-    # C119: stream seeds that are multiples of the run's number are all zero in run 0.
+def test_c119_streams_of_replication_zero_are_uncorrelated():
+    # Stream seeds that are multiples of the run's number are all zero in run 0.
     arrivals, service = (seeds.words(5, f"a/{part}")(4000) / 2.0**64 for part in ("arrivals", "service"))
     correlation = float(np.corrcoef(arrivals, service)[0, 1])
     assert abs(correlation) < 4 / 4000**0.5

@@ -248,6 +248,13 @@ def test_ev8_bytes_that_are_not_the_one_encoding_are_refused(spoil):
         decode(spoil(encode(record_of())))
 
 
+def test_c142_a_record_is_judged_by_the_bytes_as_they_are_stored():
+    # The same JSON with spaces behind its separators: the values and their digest agree, the bytes are others.
+    spaced = json.dumps(json.loads(encode(record_of())), ensure_ascii=False, separators=(", ", ": ")).encode()
+    with pytest.raises(EvidenceError, match="RFC 8785"):
+        decode(spaced)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
