@@ -100,7 +100,7 @@ class Population:
             lasts = left if speed == 1 else Fraction(left) / speed
             if lasts < end_ns - from_ns:
                 return from_ns + ceil(lasts)
-            left -= (end_ns - from_ns) * speed
+            left -= end_ns - from_ns if speed == 1 else (end_ns - from_ns) * speed
         return None
 
     def _piece(self, group: int, turn: int) -> _Piece:
