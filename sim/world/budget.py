@@ -36,8 +36,9 @@ class Budget(Protocol):
 class RatioMachine:
     """Payments less withdrawals of the last ``ttl``, on top of a reserve of ``min_retries_per_second * ttl``.
 
-    A retry is made where that sum is at least 1 before it. So in a stretch of length T there are at most
-    ``ratio * requests + min_retries_per_second * (T + ttl)`` retries.
+    A retry is made where that sum is at least 1 before it. So in the first T of a run there are at most
+    ``ratio * requests + min_retries_per_second * (T + ttl)`` retries. A stretch that begins later may have what was
+    paid in within the ttl before it besides, and the reserve of another tenth of a ttl: slices are forgotten whole.
 
     Source:
         Finagle, ``com.twitter.finagle.service.RetryBudget`` (a windowed sum of deposits and withdrawals over a
