@@ -7,7 +7,7 @@ rows, warm-up and drain included.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -54,17 +54,27 @@ class CheckResult(TypedDict):
 
 
 class _Limited(NamedTuple):
-    """One scope's members and their limits, in the order of the level tracker."""
+    """One scope's members and their limits, in the order of the level tracker.
+
+    Members often share one limits object, by the hundred thousand: each object is kept once.
+    """
 
     scope: Scope
     names: tuple[str, ...]
-    limits: tuple[AdmissionLimits, ...]
+    distinct: tuple[AdmissionLimits, ...]
+    which: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scope: Scope, names: tuple[str, ...], limits: Sequence[AdmissionLimits]) -> _Limited:
+        """Take the members of a scope with the limits of each."""
+        distinct = {id(each): each for each in limits}
+        position = {key: index for index, key in enumerate(distinct)}
+        return cls(scope, names, tuple(distinct.values()), tuple([position[id(each)] for each in limits]))
 
     def each(self, figure: Callable[[AdmissionLimits], T]) -> list[T]:
         """Return a figure of each member's limits; it is worked out once for members that share them."""
-        known = {id(limits): limits for limits in self.limits}
-        figures = {key: figure(limits) for key, limits in known.items()}
-        return [figures[id(limits)] for limits in self.limits]
+        figures = [figure(limits) for limits in self.distinct]
+        return [figures[index] for index in self.which]
 
 
 class OrdinalLedger:
@@ -107,9 +117,9 @@ class Checks(Consumer):
         self._tracker = tracker
         profile = shape.profile
         self._scopes = (
-            _Limited((), ("workspace",), (profile.workspace,)),
-            _Limited(("provider",), shape.providers, tuple(profile.providers[name] for name in shape.providers)),
-            _Limited(("principal",), shape.principals, tuple(profile.principals[name] for name in shape.principals)),
+            _Limited.of((), ("workspace",), [profile.workspace]),
+            _Limited.of(("provider",), shape.providers, [profile.providers[name] for name in shape.providers]),
+            _Limited.of(("principal",), shape.principals, [profile.principals[name] for name in shape.principals]),
         )
         self._envelopes = [
             (scope, kind, Envelope(buckets))
