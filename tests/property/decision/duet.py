@@ -120,7 +120,10 @@ class Duet:
         self.poll()
 
     def sleep_until_wakeup(self):
+        soon_ns = self.now_ns + 5
+        early_ns = self.controller.next_wakeup_ns(soon_ns)  # may answer None for what is not before that instant
         wakeup_ns = self.controller.next_wakeup_ns()
+        assert early_ns == wakeup_ns or (early_ns is None and (wakeup_ns is None or wakeup_ns >= soon_ns))
         if wakeup_ns is not None:
             self.now_ns = max(self.now_ns, wakeup_ns)
             self.poll()

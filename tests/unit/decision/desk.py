@@ -52,13 +52,23 @@ class Desk:
 
     def at(self, now_ns):
         """Go to an instant, deciding on the way at exactly the announced instants."""
-        while (wakeup_ns := self.controller.next_wakeup_ns()) is not None and wakeup_ns < now_ns:
+        while (wakeup_ns := self._next_wakeup_ns(now_ns)) is not None and wakeup_ns < now_ns:
             self.now_ns = max(self.now_ns, wakeup_ns)
             self.poll()
             again_ns = self.controller.next_wakeup_ns()
             assert again_ns is None or again_ns > self.now_ns, "a wake-up that time does not pass"
         self.now_ns = now_ns
         return self
+
+    def _next_wakeup_ns(self, before_ns):
+        """Ask for a wake-up before an instant first, then for any: the answers may differ from that instant on only."""
+        early_ns = self.controller.next_wakeup_ns(before_ns)
+        wakeup_ns = self.controller.next_wakeup_ns()
+        if wakeup_ns is not None and wakeup_ns < before_ns:
+            assert early_ns == wakeup_ns
+        else:
+            assert early_ns is None or early_ns == wakeup_ns
+        return wakeup_ns
 
     def poll(self):
         for decision in self.controller.poll(self.now_ns):
