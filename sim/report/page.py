@@ -6,6 +6,7 @@ bundle gives the same bytes.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -18,6 +19,9 @@ from sim.report.style import ReportFigure, svg
 
 BYTES_MAX: Final = 2_000_000
 """Largest page, bytes (contract). Tables are cut and lines thinned, so that a page is far below it whatever the run."""
+
+BUCKET_SHOWN: Final = Fraction(9, 10)
+"""Share of its size below which a bucket has to fall for the figure of buckets to be drawn: full ones say nothing."""
 
 
 def render(report: Report) -> str:
@@ -67,7 +71,8 @@ def _figures(report: Report) -> dict[str, ReportFigure]:
         drawn["load"] = figures.load(view, result)
         if len(result.names("principal")) > max(len(result.names("class")), 1):
             drawn["principals"] = figures.load(view, result, by="principal")
-        if report.profile is not None and bucket_levels(view, report.profile):
+        levels = [] if report.profile is None else bucket_levels(view, report.profile)
+        if report.profile is not None and any(level.lowest < BUCKET_SHOWN for level in levels):
             drawn["buckets"] = figures.bucket_levels(view, result, report.profile)
         drawn["waits"] = figures.wait_distribution(view, result)
     if len(result.names("principal")) > 1:
