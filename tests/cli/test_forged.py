@@ -34,7 +34,12 @@ def forge(bundle, *, change=None, **files):
 
 FILES = {
     "slowest.json": [b"{", b'[{"ordinal":1}]', b"[7]"],
-    "series.json.gz": [b"no gzip", gzip.compress(b"{}"), gzip.compress(b"[1]"), gzip.compress(b'{"schema":1}')[:-4]],
+    "series.json.gz": [
+        b"no gzip",
+        gzip.compress(b"{}", mtime=0),
+        gzip.compress(b"[1]", mtime=0),
+        gzip.compress(b'{"schema":1}', mtime=0)[:-4],
+    ],
 }
 COMMANDS = [("verify",), ("verify", "--rerun"), ("report",), ("explain", "--request", "1")]
 

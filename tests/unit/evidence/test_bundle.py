@@ -248,7 +248,7 @@ def test_series_that_are_no_gzip_are_refused():
 
 def test_series_that_are_no_json_are_refused():
     broken = packed()
-    broken.files["series.json.gz"] = gzip.compress(b"{")
+    broken.files["series.json.gz"] = gzip.compress(b"{", mtime=0)
     with pytest.raises(EvidenceError, match=r"series\.json\.gz: line 1"):
         broken.series()
 
