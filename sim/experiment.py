@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sim import host
 from sim.baselines.harness import run_reference
@@ -172,6 +172,8 @@ def run(
     Raises:
         ConfigError: If the manifest lacks what a run needs, or the discipline cannot run it.
     """
+    if not isinstance(cast("object", manifest), Manifest):
+        raise CallerError(f"sim.run takes a manifest, as sim.load(path) returns it, not {manifest!r:.200}")
     if seed is not None:
         manifest = with_overrides(manifest, seed=seed)
     if discipline is not None:

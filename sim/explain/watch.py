@@ -122,9 +122,12 @@ class Watch:
     def _meets(self, ticket: Ticket, now_ns: int) -> None:
         """Note what the request meets as it asks.
 
-        Behind others of its lane that is its place in line: only a head is held to the limits.
+        Behind others of its lane that is its place in line: only a head is held to the limits. One that never fits is
+        refused wherever it would stand, and for that.
         """
-        checks = tuple(_place_in_line(ticket)) or self._limits(ticket, now_ns)
+        never_fits = ticket.lane.never_fits(ticket.tokens)
+        checks = () if never_fits else tuple(_place_in_line(ticket))
+        checks = checks or self._limits(ticket, now_ns)
         if not all(check.ok for check in checks):
             checks += tuple(_spelt(check, ticket) for check in self._controller.diagnose_queue(ticket))
         self.looks.append(Look(self._attempt, now_ns, checks))

@@ -98,8 +98,11 @@ def headroom(
     for provider in providers:
         rows.extend(meter.rows(provider))
     nearest: dict[str, Headroom] = {}
+    reserved = sum((each.bound("reserved_concurrency") or Fraction(0) for each in principals), Fraction(0))
     for principal in principals:
-        for row in (*meter.rows(principal), *meter.shares(principal, workspace)):
+        others = reserved - (principal.bound("reserved_concurrency") or 0)
+        own = (*meter.shares(principal, workspace), *meter.unreserved(principal, workspace, others))
+        for row in (*meter.rows(principal), *own):
             if row.limit not in nearest or row.use > nearest[row.limit].use:
                 nearest[row.limit] = row
     rows.extend(nearest.values())
@@ -145,6 +148,13 @@ class _Meter:
         if share is not None and whole is not None and calls is not None:
             cap, path = Fraction(max(1, share * whole // 1)), f"{workspace.path}.max_principal_share"
             yield self._flow(principal, "max_principal_share", path, cap, "calls", calls)
+
+    def unreserved(self, principal: Scope, workspace: Scope, others: Fraction) -> Iterator[Headroom]:
+        """Yield the row for what others' reservations leave a principal: used or not, those permits are theirs."""
+        whole, calls = workspace.bound("concurrency"), self._calls(principal)
+        if whole is not None and calls is not None and 0 < others < whole:
+            path = f"{workspace.path}.concurrency"
+            yield self._flow(principal, "concurrency less others' reservations", path, whole - others, "calls", calls)
 
     def _flow(
         self,

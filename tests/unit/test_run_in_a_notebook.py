@@ -124,3 +124,8 @@ def test_ids_out_of_a_trace_are_numbered(tmp_path):
     text = TRACED.replace("SHA", f"sha256:{hashlib.sha256(rows).hexdigest()}")
     frame = sim.run(parse(text.encode(), path=tmp_path / "m.yaml")).requests
     assert frame["principal"].tolist() == ["caller0001", "caller0002", "caller0001"]
+
+
+def test_a_path_is_no_manifest_and_is_told_how_to_become_one():
+    with pytest.raises(CallerError, match=r"as sim\.load\(path\) returns it, not 'manifests/x\.yaml'"):
+        sim.run("manifests/x.yaml")

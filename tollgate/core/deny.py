@@ -144,7 +144,10 @@ REASONS: Mapping[DenyReason, ReasonFacts] = MappingProxyType(
             Status.OVERLOADED, may_retry=True, is_shed=True, meaning="The provider's breaker lets no call through."
         ),
         DenyReason.QUEUE_FULL: ReasonFacts(
-            Status.OVERLOADED, may_retry=True, is_shed=True, meaning="It would have to wait, and the queue is full."
+            Status.OVERLOADED,
+            may_retry=True,
+            is_shed=True,
+            meaning="It would have to wait, and the queue, or its share of it, is full.",
         ),
         DenyReason.QUEUE_TIMEOUT: ReasonFacts(
             Status.TIMEOUT, may_retry=True, is_shed=True, meaning="It waited as long as anyone may."

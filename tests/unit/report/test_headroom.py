@@ -101,6 +101,18 @@ def test_shares_are_exact_decimals_and_at_least_one_call(rows_of):
         assert rows_of(observations, profile, {"all": S})["principal a", "max_principal_share"].bound == cap
 
 
+def test_what_others_have_reserved_is_not_for_the_rest(rows_of):
+    # Of 8 places a keeps 3 and b keeps 1: 7 are left to a, 5 to b, 4 to c, who is nearest with two calls each.
+    calls = [observation("active.mean", "2.000000", principal=name) for name in "abc"]
+    principals = {"a": {"reserved_concurrency": 3}, "b": {"reserved_concurrency": 1}, "c": {}}
+    rows = rows_of(calls, {"workspace": {"concurrency": 8}, "principals": principals}, {"all": S})
+    assert rows["principal c", "concurrency less others' reservations"].bound == 4
+    alone = rows_of(
+        calls, {"workspace": {"concurrency": 8}, "principals": {"a": {"reserved_concurrency": 3}}}, {"all": S}
+    )
+    assert ("principal a", "concurrency less others' reservations") not in alone
+
+
 def test_tokens_are_compared_where_they_are_known(rows_of):
     profile = {"workspace": {"tokens_per_second": 20000}, "providers": {"jev": {"tokens_per_second": "12000"}}}
     rows = rows_of([observation("admission.ratio", "0.500000")], profile, {"all": 10 * S}, {"workspace": 50000})
