@@ -242,3 +242,19 @@ def test_a_long_way_to_the_request_is_told_as_it_is_gone(repository):
     assert instants == sorted(instants)
     # Steps of ten seconds, one for each that began before the request came.
     assert instants[: arrives_ns // (10 * S) + 1] == list(range(0, arrives_ns, 10 * S))
+
+
+def test_one_that_never_fits_is_told_that_and_not_its_place_in_line(tmp_path):
+    """Behind a waiting request of its lane comes one of 9 tokens, for a bucket that holds 5."""
+    rows = b"time,size\n0,1\n100,1\n150,9\n"
+    (tmp_path / "t.csv").write_bytes(rows)
+    text = QUEUE.replace("SHA", f"sha256:{hashlib.sha256(rows).hexdigest()}").replace("CLIENT", "{}")
+    text = text.replace("FAILURES", "0").replace("time_unit: ms", "time_unit: ms, tokens_columns: [size]")
+    text = text.replace("{concurrency: 1,", "{concurrency: 1, tokens_per_second: 5,").replace(
+        "  work: {tokens: 1}\n", ""
+    )
+    story = explain(parse(text.encode(), path=tmp_path / "m.yaml"), 2)
+    first, refused = story.steps[0], story.steps[-1]
+    assert ("workspace", "tokens_per_second") in {(check.scope, check.limit) for check in first.holding}
+    assert "place in line" not in {check.limit for check in first.holding}
+    assert "tokens-per-second" in refused.what
