@@ -56,9 +56,6 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half-open"
 
 
-_CLOSED = BreakerState.CLOSED  # reading a member off its class costs a descriptor call each time
-
-
 @dataclass(frozen=True, slots=True)
 class FailureRateWindow:
     """Open on a rate of failures over the last calls, besides failures in a row.
@@ -246,7 +243,7 @@ class Breaker:
             A :class:`Pass` while closed, a :class:`Probe` while half-open with a place for one, otherwise None. What
             is returned goes back to :meth:`record` once the call has ended.
         """
-        if self.state is _CLOSED:
+        if self.state is BreakerState.CLOSED:
             return self._pass
         if self.state is BreakerState.OPEN:
             if now_ns < self._reopens_ns:
@@ -285,11 +282,6 @@ class Breaker:
             outcome: How it ended.
             now_ns: When it ended.
         """
-        if handle is self._pass and outcome is SUCCESS:  # nearly every call, and nothing to decide
-            self.failures = 0
-            if self._recent.maxlen:
-                self._recent.append(False)
-            return
         if handle.generation != self.generation:
             return
         if isinstance(handle, Probe):
@@ -361,7 +353,8 @@ class Breaker:
         self.generation += 1
         self._probes_in_flight = 0
         self._recent.clear()
-        self._pass = Pass(self.generation)  # at every transition: ``record`` knows a call of now by this very object
+        if to_state is BreakerState.CLOSED:
+            self._pass = Pass(self.generation)
 
 
 def _check_positive(field: str, value: int) -> None:

@@ -108,8 +108,7 @@ class Turns:
         """Forget which lanes had their turn for nothing: a head has changed, or time has passed."""
 
     def left(self, lane: Lane[T]) -> None:
-        """Note that a lane has become empty; what another discipline credited it with is forgotten."""
-        lane.credit = 0
+        """Note that a lane has become empty."""
 
     def count_on_from(self, other: Turns) -> None:
         """Take over where another discipline stopped, so that lanes keep their order."""
@@ -171,3 +170,7 @@ class DeficitTurns(Turns):
     def new_round(self) -> None:
         """Forget which lanes had their turn for nothing."""
         self._short.clear()
+
+    def left(self, lane: Lane[T]) -> None:
+        """Forget the credit of a lane that has become empty: an idle lane saves nothing up."""
+        lane.credit = 0

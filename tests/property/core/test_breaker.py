@@ -32,7 +32,6 @@ from tollgate.core.breaker import (
     Cancelled,
     Failure,
     FailureRateWindow,
-    Pass,
     Probe,
     RetryAfter,
     Success,
@@ -280,10 +279,10 @@ class CancelledProbeKeepsItsPlace(Breaker):
 
 
 class SuccessDoesNotEndTheRun(Breaker):
-    def record(self, handle, outcome, now_ns):
+    def _count(self, outcome, now_ns):
         run = self.failures
-        super().record(handle, outcome, now_ns)
-        if isinstance(handle, Pass) and isinstance(outcome, Success):
+        super()._count(outcome, now_ns)
+        if isinstance(outcome, Success):
             self.failures = run
 
 
